@@ -72,7 +72,7 @@ complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "demo" -d 'Mount a sto
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "check" -d 'Look for damage in a store'
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "shell" -d 'Speak the HBase shell\'s language with a store'
 complete -c cellfs -n "__fish_cellfs_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s o -d 'Options, comma-separated: ro, allow_other, default_permissions, noexec, nonempty, uid=USER, gid=GROUP, umask=OCTAL, fmask=OCTAL, dmask=OCTAL, families=auto, names=raw, at=plain, history=inline, durability=sync|fsync, noxattr, temporary=GLOB[:GLOB...], cache=SECONDS (or attr=), threads=N, idle=auto|poll|halt, nodes=N, log=FILE, other_owner, remount; see mount.cellfs(8)' -r
+complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s o -d 'Options, comma-separated: ro, allow_other, default_permissions, noexec, nonempty, uid=USER, gid=GROUP, umask=OCTAL, fmask=OCTAL, dmask=OCTAL, families=auto, names=raw, at=plain, history=inline, durability=sync|fsync, noxattr, temporary=GLOB[:GLOB...], cache=SECONDS (or attr=), threads=N, idle=auto|poll|halt, nodes=N (otherwise by the memory that there is), log=FILE, other_owner, remount; see mount.cellfs(8)' -r
 complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -s f -l foreground -d 'Stay in the foreground'
 complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand mount" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'

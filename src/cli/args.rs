@@ -188,8 +188,8 @@ pub struct MountArgs {
     pub mount_point: PathBuf,
     /// Options, comma-separated: ro, allow_other, default_permissions, noexec, nonempty, uid=USER, gid=GROUP, umask=OCTAL,
     /// fmask=OCTAL, dmask=OCTAL, families=auto, names=raw, at=plain, history=inline, durability=sync|fsync, noxattr,
-    /// temporary=GLOB[:GLOB...], cache=SECONDS (or attr=), threads=N, idle=auto|poll|halt, nodes=N, log=FILE, other_owner, remount;
-    /// see mount.cellfs(8)
+    /// temporary=GLOB[:GLOB...], cache=SECONDS (or attr=), threads=N, idle=auto|poll|halt, nodes=N (otherwise by the memory
+    /// that there is), log=FILE, other_owner, remount; see mount.cellfs(8)
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     pub options: Vec<String>,
     /// Stay in the foreground

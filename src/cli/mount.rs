@@ -9,7 +9,8 @@ use super::mount_options;
 use crate::daemon::find::{dead, serving as sockets};
 use crate::daemon::mounts::locate;
 use crate::daemon::{MountRequest, left_behind, mount as start, store_left_at};
-use crate::fs::Options;
+use crate::env::memory;
+use crate::fs::{Options, nodes_within};
 use crate::fuse::{Detach, Idle, MountSettings, remount, unmount};
 use crate::store::{Store, StoreOptions};
 use crate::{Error, ErrorKind, Result};
@@ -53,6 +54,7 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
             dir_mask: 0o022,
             spill_dir: if is_cluster { std::env::temp_dir() } else { store.clone() },
             cache_time: if is_cluster { CLUSTER_CACHE } else { Options::default().cache_time },
+            max_nodes: nodes_within(memory()),
             ..Options::default()
         },
         store: StoreOptions::new(&store),

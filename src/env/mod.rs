@@ -26,7 +26,7 @@ use crate::model::Timestamp;
 
 pub use careless::{CarelessEnv, Forgets};
 pub use held::HeldDir;
-pub use limits::raise_descriptors;
+pub use limits::{memory, raise_descriptors};
 pub use partial::Partial;
 pub use process::{is_ending, is_stopped, lives, process_of};
 pub use real::{RealEnv, admit_other_owners};

@@ -40,5 +40,5 @@ pub use ops::attr::Lookup;
 pub use ops::listing::DirEntry;
 pub use ops::setattr::SetAttr;
 pub use ops::xattr::{SetXattr, Xattr};
-pub use options::{Options, Told};
+pub use options::{Options, Told, nodes_within};
 pub use shown::attr::{Attr, EntryReply, Kind};

@@ -16,6 +16,20 @@ pub struct Told {
     pub dir_mask: Option<u16>,
 }
 
+/// Nodes at the most, and at the least, whatever memory there is.
+const NODES: (usize, usize) = (10_000, 1_000_000);
+/// Memory that a node takes with what hangs on it: measured with names of 5 and of 45 bytes, 640 and 730.
+const NODE_BYTES: u64 = 700;
+/// What part of the memory nodes may take.
+const SHARE: u64 = 4;
+
+/// Most nodes of a mount that is told nothing, by the bytes of memory that its process may have.
+pub fn nodes_within(memory: Option<u64>) -> usize {
+    let (least, most) = NODES;
+    let nodes = memory.and_then(|bytes| usize::try_from(bytes / SHARE / NODE_BYTES).ok());
+    nodes.map_or(most, |nodes| nodes.clamp(least, most))
+}
+
 /// Options of a mount.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -65,7 +79,18 @@ impl Default for Options {
             inline_history: false,
             spelling: Spelling::default(),
             no_xattr: false,
-            max_nodes: 1_000_000,
+            max_nodes: NODES.1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_follow_the_memory() {
+        let memories = [None, Some(0), Some(80 << 20), Some(1 << 30), Some(4 << 30), Some(u64::MAX)];
+        assert_eq!(memories.map(nodes_within), [1_000_000, 10_000, 29_959, 383_479, 1_000_000, 1_000_000]);
     }
 }

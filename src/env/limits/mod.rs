@@ -1,5 +1,7 @@
-//! What the system lets this process have: descriptors.
+//! What the system lets this process have: descriptors, and memory.
 
 mod descriptors;
+mod memory;
 
 pub use descriptors::raise_descriptors;
+pub use memory::memory;

@@ -236,3 +236,50 @@ fn mount_grants_root_the_directory_that_is_gone_with_its_table() {
     let output = Command::new("bash").args(["-c", &script]).current_dir(&family).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "in\n", "{output:?}");
 }
+
+/// A control group with 80 MiB of memory, until it is dropped.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    /// `None`: this machine has none of the first version, or lets nobody make one.
+    fn new() -> Option<Self> {
+        let path = Path::new("/sys/fs/cgroup/memory").join(format!("cellfs-test-{}", std::process::id()));
+        fs::create_dir(&path).ok()?;
+        let group = Self(path);
+        fs::write(group.0.join("memory.limit_in_bytes"), (80 << 20).to_string()).ok()?;
+        Some(group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // It may have a process still, after a test that fails.
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn mount_as_many_nodes_are_held_as_the_memory_of_the_daemon_has_room_for() {
+    let Some(group) = Group::new() else {
+        println!("skipped: no control group can be made");
+        return;
+    };
+    let mut fixture = Fixture::new();
+    let most = |fixture: &Fixture| {
+        let output = fixture.cellfs(&["--json", "stats", fixture.store().to_str().unwrap()]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let numbers: serde_json::Value = serde_json::from_str(&text).unwrap();
+        numbers["daemon"]["nodes_most"].as_u64().unwrap_or_else(|| panic!("{text}"))
+    };
+    let before = most(&fixture);
+    assert!((10_000..=1_000_000).contains(&before), "{before}");
+    fixture.unmount();
+    for (options, wanted) in [("rw", before.min(29_959)), ("nodes=123456", 123_456)] {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo $$ > \"$4\"; exec \"$0\" mount -f -o \"$1\" \"$2\" \"$3\"", CELLFS, options]);
+        command.args([fixture.store(), fixture.mnt(), group.0.join("tasks")]);
+        fixture.mount_by(command);
+        assert_eq!(most(&fixture), wanted, "{options}");
+        fixture.unmount();
+    }
+}
