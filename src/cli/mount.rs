@@ -47,16 +47,7 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
             no_exec: false,
             idle: Idle::Auto,
         },
-        options: Options {
-            uid: nix::unistd::geteuid().as_raw(),
-            gid: nix::unistd::getegid().as_raw(),
-            file_mask: 0o022,
-            dir_mask: 0o022,
-            spill_dir: if is_cluster { std::env::temp_dir() } else { store.clone() },
-            cache_time: if is_cluster { CLUSTER_CACHE } else { Options::default().cache_time },
-            max_nodes: nodes_within(memory()),
-            ..Options::default()
-        },
+        options: options(&store, is_cluster),
         store: StoreOptions::new(&store),
         mount_point,
         words: args.options.clone(),
@@ -86,6 +77,20 @@ pub fn mount(args: MountArgs) -> Result<Answer> {
         super::complain(&said);
     }
     Ok(Answer::Yes)
+}
+
+/// What a mount has where no option says otherwise.
+fn options(store: &Path, is_cluster: bool) -> Options {
+    Options {
+        uid: nix::unistd::geteuid().as_raw(),
+        gid: nix::unistd::getegid().as_raw(),
+        file_mask: 0o022,
+        dir_mask: 0o022,
+        spill_dir: if is_cluster { std::env::temp_dir() } else { store.to_owned() },
+        cache_time: if is_cluster { CLUSTER_CACHE } else { Options::default().cache_time },
+        max_nodes: nodes_within(memory()),
+        ..Options::default()
+    }
 }
 
 /// Changes a mount that goes on.
