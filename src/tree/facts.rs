@@ -91,15 +91,20 @@ fn json_facts(tree: &Tree, view: View, row: &RowPlace) -> Result<Option<Facts>> 
     };
     let now = tree.backend.now();
     let newest = result.cells.iter().map(|cell| written(cell, now)).max().unwrap_or_default();
-    // Whom one cell of the row is kept from, the row is.
-    let mode = result.cells.iter().filter_map(|cell| cell.tags.file.mode()).reduce(|one, other| one & other);
-    let of_all = |id: fn(&FileAttributes) -> Option<u32>| {
-        let first = id(&result.cells.first()?.tags.file)?;
-        result.cells.iter().all(|cell| id(&cell.tags.file) == Some(first)).then_some(first)
-    };
-    let (uid, gid) = (of_all(FileAttributes::uid), of_all(FileAttributes::gid));
-    let file = FileChange { mtime: None, mode: mode.map(|mode| mode & 0o666), uid, gid }.into();
+    // Whom one cell of the row is kept from, the row is: a cell of another group, from those of the mount's.
+    let mode = result.cells.iter().map(|cell| open_to(&cell.tags.file)).reduce(|one, other| one & other);
+    let file = FileChange { mode: mode.map(|mode| mode & 0o666), ..FileChange::default() }.into();
     Ok(Some(Facts::Text { bytes: super::texts::json::render(&result), mtime: newest, file }))
+}
+
+/// Bits that a cell gives the owner, the group and the others of a mount; all where nothing was set.
+fn open_to(file: &FileAttributes) -> u16 {
+    match (file.mode(), file.gid()) {
+        (Some(mode), None) => mode,
+        (Some(mode), Some(_)) => mode & 0o707 | (mode & 0o007) << 3,
+        (None, None) => 0o777,
+        (None, Some(_)) => 0o707,
+    }
 }
 
 /// When a cell was written: its timestamp, unless that ran ahead of the clock.

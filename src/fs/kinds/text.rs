@@ -9,7 +9,6 @@ use crate::bulk::unended_line;
 use crate::env::process_of;
 use crate::fs::base::Fs;
 use crate::fs::bytes::held_text::HeldText;
-use crate::fs::caller::Creator;
 use crate::fs::counts::subject;
 use crate::fs::handles::intake::Intake;
 use crate::fs::handles::table::{Handle, OpenFlags, Opened, TextHandle};
@@ -17,10 +16,8 @@ use crate::fs::kinds::judge::{Limits, amount, judge};
 use crate::fs::kinds::{accesses, attribute, history, import, stream};
 use crate::fs::nodes::node::Node;
 use crate::fs::requests::{refused, writable};
-use crate::fs::shown::{access, known};
-use crate::model::{
-    ColumnDelta, ColumnKey, FileAttributes, FileChange, Increment, Mutation, Origin, RowMutations, Time, TimeRange,
-};
+use crate::fs::shown::known;
+use crate::model::{ColumnDelta, ColumnKey, FileChange, Increment, Mutation, Origin, RowMutations, Time, TimeRange};
 use crate::tree::found::Facts;
 use crate::tree::place::{InfoPlace, NodeKey, Place, RowPlace, SchemaPlace};
 use crate::tree::texts::json;
@@ -192,26 +189,13 @@ fn patch(fs: &Fs, row: &RowPlace, bytes: &[u8], origin: Origin) -> Result<()> {
         for put in puts {
             let (table, row) = (row.table.clone(), row.row.clone());
             let (family, qualifier) = (put.family.clone(), put.qualifier.clone());
-            put.file = attributes_in_patch(fs, ColumnKey { table, row, family, qualifier })?;
+            put.file = fs.tree.backend.kept_attributes(&ColumnKey { table, row, family, qualifier })?;
         }
     }
     if mutations.mutations.is_empty() {
         return Ok(());
     }
     fs.tree.backend.mutate(mutations, None).map(|_| ())
-}
-
-/// What there is of a column goes on; a new one is whoever's writes it.
-fn attributes_in_patch(fs: &Fs, column: ColumnKey) -> Result<FileAttributes> {
-    let kept = fs.tree.backend.kept_attributes(&column)?;
-    let caller = subject::caller();
-    let is_own = caller.uid == fs.options.uid && caller.gid == fs.options.gid;
-    if is_own || kept != FileAttributes::default() || fs.tree.backend.newest(&column, TimeRange::ALL)?.is_some() {
-        return Ok(kept);
-    }
-    let key = NodeKey::plain(Place::Cell(Arc::new(column)));
-    let (mode, umask) = (0o666, u32::from(fs.options.file_mask));
-    Ok(access::by_creator(fs, &key, Creator { caller, mode, umask }).into())
 }
 
 pub fn truncate_closed_text(fs: &Fs, node: &Arc<Node>, size: usize) -> Result<()> {

@@ -10,8 +10,7 @@ use crate::fs::nodes::modes::Modes;
 use crate::fs::nodes::node::NodeState;
 use crate::model::{FileAttributes, FileChange, MODE_BITS};
 use crate::tree::found::Facts;
-use crate::tree::place::{NodeKey, Place, RowPlace};
-use crate::tree::texts::json;
+use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace};
 use crate::tree::view::View;
 
 /// Bits with which a program runs as somebody else.
@@ -45,9 +44,6 @@ pub fn access_of(fs: &Fs, key: &NodeKey, state: &NodeState, facts: Option<&Facts
             || key.snapshot.is_some() && key.view != View::History;
     let kept = match facts {
         _ if key.place.is_dir() => of_directory(fs, key, state).into(),
-        Some(Facts::Text { bytes, file, .. }) if let Place::Json(row) = &key.place => {
-            of_row(fs, row, file, bytes).into()
-        }
         Some(Facts::Text { file, .. } | Facts::Scratch { file, .. }) => file.clone(),
         _ => kept(state),
     };
@@ -57,6 +53,9 @@ pub fn access_of(fs: &Fs, key: &NodeKey, state: &NodeState, facts: Option<&Facts
             // It gives nothing, and whoever writes to it changes any row.
             Place::Import(..) => mode & 0o200,
             Place::Imports(_) => mode & !0o222,
+            // A cell of which no mode is kept has that of the options.
+            Place::Json(row) if read_only => mode & base.mode & !within_families(fs, row) & !0o222,
+            Place::Json(row) => mode & base.mode & !within_families(fs, row),
             _ if read_only => mode & !0o222 & open_to(key),
             _ => mode,
         },
@@ -75,18 +74,25 @@ fn of_directory(fs: &Fs, key: &NodeKey, state: &NodeState) -> FileChange {
     }
 }
 
-/// What the text of a row has: it is the directory's owner's who owns all cells in it, as its values can be read and replaced
-/// there.
-fn of_row(fs: &Fs, row: &Arc<RowPlace>, cells: &FileAttributes, text: &[u8]) -> FileChange {
-    let directory = fs.modes.get(&NodeKey::plain(Place::Row(Arc::clone(row))));
-    let is_bare = json::is_bare(text);
-    let shared = |of_directory: Option<u32>, of_cells| of_directory.filter(|id| is_bare || of_cells == Some(*id));
-    FileChange {
-        mtime: None,
-        mode: cells.mode(),
-        uid: shared(directory.uid, cells.uid()),
-        gid: shared(directory.gid, cells.gid()),
-    }
+/// Bits that the text of a row has not: it shows and sets what is in all of its families.
+fn within_families(fs: &Fs, row: &RowPlace) -> u16 {
+    let catalogue = fs.tree.backend.catalogue();
+    let table = catalogue.as_ref().ok().and_then(|catalogue| catalogue.tables.get(&row.table));
+    let closed = |family: &String| {
+        let (table, row) = (row.table.clone(), row.row.clone());
+        let place = Place::Family(Arc::new(FamilyPlace { table, row, family: family.clone() }));
+        let FileChange { mode, uid, gid, .. } = fs.modes.get(&NodeKey::plain(place));
+        let mode = mode.unwrap_or(0o777 & !fs.options.dir_mask);
+        let is_plain = uid.is_none() && gid.is_none();
+        let closed = |bits: u16, part: u16| match bits {
+            0o7 => 0,
+            0o5 => 0o2 * part,
+            _ => 0o6 * part,
+        };
+        let of_group = if is_plain { mode >> 3 & 0o7 } else { mode & 0o7 };
+        closed(of_group, 0o10) | closed(mode & 0o7, 1)
+    };
+    table.map_or(0, |table| table.families.keys().fold(0, |bits, family| bits | closed(family)))
 }
 
 /// What is kept of the version that reads see, with what goes with the next commit.

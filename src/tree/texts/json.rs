@@ -62,11 +62,6 @@ pub fn render(result: &RowResult) -> Vec<u8> {
     text
 }
 
-/// Whether the text of a row has no column.
-pub fn is_bare(text: &[u8]) -> bool {
-    text.trim_ascii() == b"{}"
-}
-
 fn bytes(value: &[u8]) -> Json {
     match std::str::from_utf8(value) {
         Ok(text) => json!(text),

@@ -332,15 +332,22 @@ fn mount_the_kernel_enforces_modes_and_owners() {
     // A counter too, which its maker goes on with, and others do not.
     let count = "umask 077; for n in 1 2; do echo +$n > n@counter; done; cat n@counter; stat -c '%a %u %g' n n@counter";
     assert_eq!(as_nobody(count), "3 600 65534 65534 600 65534 65534");
-    // The row as a text: whose directory and cells it is.
-    set_mode(&fixture.path("t"), 0o777);
-    let patch =
-        "cd ../..; mkdir -p mine/f && echo '{\"f:j\":\"1\"}' > mine/.json && stat -c '%a %u %g' mine/.json mine/f/j";
-    assert_eq!(as_nobody(patch), "644 65534 65534 644 65534 65534");
-    let again = "cd ../../mine; echo x > f/own; echo '{\"f:j\":\"2\"}' > .json || echo refused; cat f/j";
-    assert_eq!(as_nobody(again), "2");
-    fs::write(fixture.path("t/mine/f/other"), "o").unwrap();
-    assert_eq!(as_nobody(again), "refused 2");
+    // The row as a text shows and sets what is in all families and cells.
+    let text = |of: &str| as_nobody(&format!("cat ../../{of}/.json >/dev/null 2>&1 && echo read || echo refused"));
+    for row in ["open", "closed"] {
+        fs::create_dir_all(fixture.path(&format!("t/{row}/f"))).unwrap();
+        fs::write(fixture.path(&format!("t/{row}/f/q")), "v").unwrap();
+    }
+    assert_eq!([text("open"), text("closed")], ["read", "read"]);
+    set_mode(&fixture.path("t/closed/f"), 0o700);
+    assert_eq!([text("open"), text("closed")], ["read", "refused"]);
+    set_mode(&fixture.path("t/open/f/q"), 0o666);
+    fs::write(fixture.path("t/open/f/other"), "o").unwrap();
+    let patch = "echo '{\"f:other\":\"x\"}' > ../../open/.json || echo refused; cat ../../open/f/other";
+    assert_eq!(as_nobody(patch), "refused o");
+    chown(fixture.path("t/open/f/q"), None, Some(65_534)).unwrap();
+    set_mode(&fixture.path("t/open/f/q"), 0o640);
+    assert_eq!(mode(&fixture.path("t/open/.json")), 0o600, "the group is another one");
     fs::write(family.join("n@counter"), "+4").unwrap();
     assert_eq!(as_nobody("cat n@counter; stat -c '%a %u %g' n"), "7 600 65534 65534");
     assert_eq!(owner(&family.join("own")), (65_534, 65_534));
