@@ -12,13 +12,15 @@ use super::path::{named, resolve};
 use crate::backend::{Backend, HistoryFrom, Versions};
 use crate::daemon::{Absent, open_backend};
 use crate::model::{
-    Cell, CellInfo, CellKind, ColumnKey, FileTime, Qualifier, ReadSpec, Scan, TimeRange, Timestamp, to_string_binary,
+    Cell, CellInfo, CellKind, ColumnKey, FileTime, Piece, Qualifier, ReadSpec, Scan, TimeRange, Timestamp,
+    to_string_binary,
 };
 use crate::tree::place::{FamilyPlace, Place};
 use crate::{Error, ErrorKind, Result};
 
-/// Versions that are looked at at once.
+/// Versions that are looked at at once: of a column, and of several, each of which may have a long name.
 const PAGE: usize = 2000;
+const PAGE_OF_COLUMNS: usize = 64;
 
 /// Something that is stored of a column.
 struct Entry {
@@ -95,8 +97,9 @@ fn print_family(output: &mut Output, backend: &dyn Backend, family: &FamilyPlace
     let mut from = HistoryFrom { qualifier: Vec::new(), before: None };
     let mut found = false;
     loop {
-        let mut page = backend.list_history(&family.table, &family.row, &family.family, Some(&from), PAGE)?;
-        let is_last = page.len() < PAGE;
+        let mut page =
+            backend.list_history(&family.table, &family.row, &family.family, Some(&from), PAGE_OF_COLUMNS)?;
+        let is_last = page.len() < PAGE_OF_COLUMNS;
         let Some((last, _)) = page.last().cloned() else { return Ok(found) };
         if !is_last {
             // More of it may follow.
@@ -132,11 +135,12 @@ fn print_page(
     }
     let ends = columns.first_key_value().zip(columns.last_key_value());
     let Some(range) = ends.map(|((first, _), (last, _))| (first.clone(), behind(last))) else { return Ok(false) };
-    for cell in stored(backend, family, (&range.0, &range.1), form.limit)? {
+    // What is stored between them and not shown may be more than these are.
+    stored(backend, family, (&range.0, &range.1), form.limit, &mut |cell| {
         if let Some((_, stored)) = columns.get_mut(&cell.qualifier) {
-            stored.push(cell);
+            stored.push(cell.clone());
         }
-    }
+    })?;
     let mut found = false;
     for (qualifier, (shown, own)) in columns {
         let entries = entries(shown, of_column(markers, own), form.limit);
@@ -151,7 +155,8 @@ fn print_column(output: &mut Output, backend: &dyn Backend, column: &ColumnKey, 
     let family = FamilyPlace { table, row, family };
     let markers = markers(backend, &family, form.limit)?;
     let shown = shown(backend, column, form.limit as usize)?;
-    let own = stored(backend, &family, (&qualifier, &behind(&qualifier)), form.limit)?;
+    let mut own = Vec::new();
+    stored(backend, &family, (&qualifier, &behind(&qualifier)), form.limit, &mut |cell| own.push(cell.clone()))?;
     print_entries(output, column, &entries(shown, of_column(&markers, own), form.limit), form)
 }
 
@@ -215,7 +220,13 @@ fn version(info: CellInfo) -> Entry {
 
 /// All that is stored of the columns of a range, without values: puts and tombstones, those of the family where it has the
 /// empty column.
-fn stored(backend: &dyn Backend, family: &FamilyPlace, range: (&[u8], &[u8]), limit: u32) -> Result<Vec<Cell>> {
+fn stored(
+    backend: &dyn Backend,
+    family: &FamilyPlace,
+    range: (&[u8], &[u8]),
+    limit: u32,
+    take: &mut dyn FnMut(&Cell),
+) -> Result<()> {
     let mut scan = Scan::all(family.table.clone());
     scan.start.clone_from(&family.row);
     scan.stop = behind(&family.row);
@@ -231,17 +242,22 @@ fn stored(backend: &dyn Backend, family: &FamilyPlace, range: (&[u8], &[u8]), li
         raw: true,
         ..ReadSpec::default()
     };
-    let mut cells = Vec::new();
-    for row in backend.scan(&scan)? {
-        cells.extend(row?.cells);
-    }
-    Ok(cells)
+    backend.scan_pieces(&scan, &mut |piece| {
+        if let Piece::Cell(cell) = piece {
+            take(cell);
+        }
+        Ok(())
+    })
 }
 
 /// The tombstones of a family.
 fn markers(backend: &dyn Backend, family: &FamilyPlace, limit: u32) -> Result<Vec<Cell>> {
-    let mut cells = stored(backend, family, (&[], &behind(&[])), limit)?;
-    cells.retain(is_of_family);
+    let mut cells = Vec::new();
+    stored(backend, family, (&[], &behind(&[])), limit, &mut |cell| {
+        if is_of_family(cell) {
+            cells.push(cell.clone());
+        }
+    })?;
     Ok(cells)
 }
 
