@@ -154,9 +154,13 @@ for info in "$tree"/*/*/.info/; do
 done
 # Nor what the store's settings are.
 settings=$(cellfs config --json "$store") || fail "the settings of $store cannot be read"
-for name in $(sed -n 's/^{"name":"\([^"]*\)","origin":"\(set\|unknown\)".*/\1/p' <<<"$settings"); do
+for name in $(sed -n 's/^{"name":"\([^"]*\)","origin":"set".*/\1/p' <<<"$settings"); do
   value=$(cellfs config "$store" "$name") || fail "the settings of $store cannot be read"
-  echo "setting $name $value" >>"$words"
+  if [[ $value == *$'\n'* ]]; then
+    echo "${0##*/}: the setting $name has several lines, and is left out" >&2
+  else
+    printf 'setting %s %s\n' "$name" "$value" >>"$words"
+  fi
 done
 rsync "$words" "$destination/$marker" || fail "$destination cannot be written"
 # shellcheck disable=SC2086 # several options are several words

@@ -89,8 +89,7 @@ done
 for setting in "${settings[@]}"; do
   [[ $setting == "value_limit "* ]] || continue
   limit=$("$cellfs" config "$mnt" value_limit) || fail "the settings of $store cannot be read"
-  [ "${setting#* }" -le "$limit" ] || "$cellfs" config "$mnt" value_limit "${setting#* }" ||
-    fail "setting value_limit cannot be set, as it was"
+  [ "${setting#* }" -le "$limit" ] || "$cellfs" config "$mnt" value_limit "${setting#* }" || true
 done
 # shellcheck disable=SC2086 # several options are several words
 run rsync -aX --exclude="/$marker" ${RSYNC_OPTIONS:-} "$backup/" "$mnt/.history/" ||
@@ -98,7 +97,13 @@ run rsync -aX --exclude="/$marker" ${RSYNC_OPTIONS:-} "$backup/" "$mnt/.history/
 for table in "${disabled[@]}"; do
   "$cellfs" shell -n "$mnt" -e "disable '$table'" >/dev/null || fail "table $table cannot be disabled, as it was"
 done
+# One may be refused until another is set.
+for setting in "${settings[@]}" "${settings[@]}"; do
+  "$cellfs" config "$mnt" "${setting%% *}" -- "${setting#* }" 2>/dev/null || true
+done
+unset_settings=
 for setting in "${settings[@]}"; do
-  "$cellfs" config "$mnt" "${setting%% *}" "${setting#* }" || fail "setting ${setting%% *} cannot be set, as it was"
+  "$cellfs" config "$mnt" "${setting%% *}" -- "${setting#* }" || unset_settings+=" ${setting%% *}"
 done
 run sync -f "$mnt" || fail "what was restored may not be on the disk"
+[ -z "$unset_settings" ] || fail "all but these settings is restored, set them by hand:$unset_settings"
