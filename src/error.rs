@@ -119,8 +119,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 fn way_out(errno: i32) -> &'static str {
     match errno {
         libc::EMFILE => {
-            ". This process has as many files open as it may: raise that limit (`ulimit -n`, or LimitNOFILE= of the service), or \
-             delete snapshots that are not needed, whose segments take one each"
+            ". This process has as many files open as it may: raise that limit (`ulimit -n`, or LimitNOFILE= of the service) and \
+             start it anew, and delete snapshots that are not needed, whose segments take one each"
         }
         libc::ENFILE => {
             ". The machine, or what serves this file, has as many files open as it may: close some, or raise fs.file-max (sysctl)"

@@ -51,13 +51,21 @@ fn mount_table(process: &str) -> Result<Vec<u8>> {
     std::fs::read(&path).map_err(|e| Error::io(format!("read {path}"), &e))
 }
 
-/// Whether the mount on a directory takes no changes by itself, or its filesystem wherever it is mounted.
-pub(super) fn is_read_only_in(table: &[u8], mount_point: &Path) -> bool {
-    let line =
-        table.split(|b| *b == b'\n').rfind(|line| parse_line(line).is_some_and(|m| m.mount_point == mount_point));
-    let fields: Vec<&[u8]> = line.unwrap_or_default().split(|b| *b == b' ').collect();
+/// The device of the mount on a directory, or of one that is known and may have been moved, and whether it takes no changes by
+/// itself or its filesystem takes none wherever it is mounted; `None`: there is none.
+pub(super) fn is_read_only_in(table: &[u8], mount_point: &Path, known: Option<&[u8]>) -> Option<(Vec<u8>, bool)> {
+    let device = |line: &[u8]| line.split(|b| *b == b' ').nth(2).map(<[u8]>::to_vec);
+    let ours = |line: &&[u8]| match known {
+        Some(known) => device(line).as_deref() == Some(known),
+        None => parse_line(line).is_some_and(|mount| mount.mount_point == mount_point),
+    };
+    let lines = || table.split(|b| *b == b'\n').filter(ours);
+    let is_there = |line: &&[u8]| mount_point_of(line).is_some_and(|point| point == mount_point);
+    let line = lines().filter(is_there).last().or_else(|| lines().last())?;
+    let fields: Vec<&[u8]> = line.split(|b| *b == b' ').collect();
     let options = [fields.get(5), fields.last()].into_iter().flatten();
-    options.flat_map(|options| options.split(|b| *b == b',')).any(|option| option == b"ro")
+    let is = options.flat_map(|options| options.split(|b| *b == b',')).any(|option| option == b"ro");
+    device(line).map(|device| (device, is))
 }
 
 fn mount_point_of(line: &[u8]) -> Option<PathBuf> {
@@ -189,6 +197,22 @@ pub fn ask(mount_point: &Path) -> Result<Presence> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mount_is_known_by_its_device_when_it_is_moved() {
+        let line = |point: &str, own: &str, all: &str| {
+            format!("36 35 0:52 / {point} {own},nosuid shared:1 - fuse.cellfs /s {all},user_id=0\n")
+        };
+        let is = |table: &str, known: Option<&[u8]>| is_read_only_in(table.as_bytes(), Path::new("/m"), known);
+        let found = |is: bool| Some((b"0:52".to_vec(), is));
+        assert_eq!((is("", None), is(&line("/n", "rw", "rw"), None)), (None, None));
+        assert_eq!(is(&line("/m", "rw", "rw"), None), found(false));
+        assert_eq!((is(&line("/m", "ro", "rw"), None), is(&line("/m", "rw", "ro"), None)), (found(true), found(true)));
+        let known = Some(b"0:52".as_slice());
+        assert_eq!((is(&line("/n", "ro", "ro"), known), is("", known)), (found(true), None));
+        let bound = line("/m", "rw", "rw") + &line("/elsewhere", "ro", "rw");
+        assert_eq!(is(&bound, known), found(false));
+    }
 
     #[test]
     fn reads_the_kernels_table() {

@@ -19,6 +19,8 @@ pub struct WatchedMount {
 
 struct State {
     table: File,
+    /// Once it is known: it stays, wherever the mount is moved.
+    device: Option<Vec<u8>>,
     is_read_only: bool,
 }
 
@@ -27,7 +29,8 @@ impl WatchedMount {
     pub fn new(mount_point: &Path) -> Result<Self> {
         let path = "/proc/self/mountinfo";
         let table = File::open(path).map_err(|e| Error::io(format!("open {path}"), &e))?;
-        Ok(Self { mount_point: mount_point.to_owned(), state: Mutex::new(State { table, is_read_only: false }) })
+        let state = State { table, device: None, is_read_only: false };
+        Ok(Self { mount_point: mount_point.to_owned(), state: Mutex::new(state) })
     }
 
     /// What is not known is as it was.
@@ -37,7 +40,11 @@ impl WatchedMount {
             let mut text = Vec::new();
             let read = state.table.seek(SeekFrom::Start(0)).and_then(|_| state.table.read_to_end(&mut text));
             match read {
-                Ok(_) => state.is_read_only = is_read_only_in(&text, &self.mount_point),
+                Ok(_) => {
+                    if let Some((device, is)) = is_read_only_in(&text, &self.mount_point, state.device.as_deref()) {
+                        (state.device, state.is_read_only) = (Some(device), is);
+                    }
+                }
                 Err(e) => log::warn!("whether {} is read-only is not known: {e}", self.mount_point.display()),
             }
         }
