@@ -61,7 +61,7 @@ pub(super) fn is_read_only_in(table: &[u8], mount_point: &Path, known: Option<&[
     };
     let lines = || table.split(|b| *b == b'\n').filter(ours);
     let is_there = |line: &&[u8]| mount_point_of(line).is_some_and(|point| point == mount_point);
-    let line = lines().filter(is_there).last().or_else(|| lines().last())?;
+    let line = lines().rfind(is_there).or_else(|| lines().next_back())?;
     let fields: Vec<&[u8]> = line.split(|b| *b == b' ').collect();
     let options = [fields.get(5), fields.last()].into_iter().flatten();
     let is = options.flat_map(|options| options.split(|b| *b == b',')).any(|option| option == b"ro");
