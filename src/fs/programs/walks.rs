@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Result;
-use crate::env::process_of;
 use crate::env::sync::Mutex;
 use crate::fs::caller::Caller;
 use crate::model::{TableName, Timestamp};
@@ -45,7 +44,7 @@ struct Walk {
 
 impl Walk {
     fn is_of(&self, table: &TableName, step: &Step, who: Who) -> bool {
-        let is_who = if self.is_alone { who.is_of(self.first) } else { self.group == who.group };
+        let is_who = if self.is_alone { self.first == who.pid } else { self.group == who.group };
         is_who && self.table == *table && self.step == *step
     }
 }
@@ -60,7 +59,6 @@ pub(in crate::fs) struct Fresh {
 #[derive(Clone, Copy)]
 pub(in crate::fs) struct Who {
     group: u32,
-    /// A thread of the process.
     pid: u32,
     now: Timestamp,
 }
@@ -68,11 +66,6 @@ pub(in crate::fs) struct Who {
 impl Who {
     pub(in crate::fs) fn of(caller: Caller, now: Timestamp) -> Self {
         Self { group: group_of(caller), pid: caller.pid, now }
-    }
-
-    /// Whether it is a process, or a thread of it, of which a thread is known: who asks is a thread for the kernel.
-    fn is_of(self, thread: u32) -> bool {
-        self.pid == thread || process_of(self.pid) == process_of(thread)
     }
 }
 
@@ -136,11 +129,10 @@ impl State {
 
     /// By what a group that lists what is of a moment has come there along its path just now: not by a directory that it
     /// stays in, which it was even told to leave.
-    fn comes_by_path(&self, who: Who, moment: Timestamp) -> Option<&Given> {
-        let Who { group, now, .. } = who;
+    fn comes_by_path(&self, Who { group, pid, now }: Who, moment: Timestamp) -> Option<&Given> {
         let is_it = |given: &&Given| {
             let is_new = now.0.abs_diff(given.last.0) < PAUSE_MS.unsigned_abs();
-            is_new && given.moment == moment && (!given.is_alone || who.is_of(given.pid))
+            is_new && given.moment == moment && (!given.is_alone || given.pid == pid)
         };
         self.given.get(&group).filter(is_it).filter(|_| !self.was_told(group, moment))
     }
@@ -251,8 +243,7 @@ impl Walks {
             state.walks.remove(0);
         }
         let (table, step, listed) = (table.clone(), first.clone(), vec![question.clone()]);
-        let first = process_of(pid);
-        state.walks.push(Walk { table, step, group, first, is_alone, moment, last_look: now, listed });
+        state.walks.push(Walk { table, step, group, first: pid, is_alone, moment, last_look: now, listed });
         self.note_count(&state);
         true
     }
@@ -265,13 +256,11 @@ impl Walks {
         let mut state = self.state.lock();
         state.quiet.remove(table);
         let is_others = |of: u32| who.is_some_and(|who| who.group != of);
-        let has_written = |of, thread| who.is_some_and(|who| who.group == of && who.is_of(thread));
-        state.walks.retain(|walk| walk.table != *table || !has_written(walk.group, walk.first));
+        state.walks.retain(|walk| walk.table != *table || who.is_none_or(|who| who.pid != walk.first));
         for walk in state.walks.iter_mut().filter(|walk| walk.table == *table) {
             walk.is_alone |= !is_others(walk.group);
         }
-        let is_unknown = who.is_none();
-        state.given.retain(|of, given| given.table != *table || !is_unknown && !has_written(*of, given.pid));
+        state.given.retain(|_, given| given.table != *table || who.is_some_and(|who| who.pid != given.pid));
         for (of, given) in state.given.iter_mut().filter(|(_, given)| given.table == *table) {
             given.is_alone |= !is_others(*of);
         }

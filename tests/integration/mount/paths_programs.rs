@@ -79,8 +79,6 @@ fn mount_path_a_copy_is_whole_beside_writers_of_its_script() {
     for row in ["a", "b", "c"] {
         fs::write(fixture.family(row).join("w"), "0").unwrap();
     }
-    // However slow the copies are: older versions than KEEP_VERSIONS_FOR keeps are lacking in them.
-    fs::write(fixture.path("t/.schema/f/VERSIONS"), "1000000").unwrap();
     let copies = fixture.directory.path().join("copies");
     // No job control: all are of one process group.
     let script = "

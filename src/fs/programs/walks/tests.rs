@@ -49,28 +49,6 @@ fn who_walks_goes_on_beside_writers_of_its_group_and_the_next_one_sees_them() {
 }
 
 #[test]
-fn threads_of_a_process_walk_and_write_as_one() {
-    let thread = || nix::unistd::gettid().as_raw().cast_unsigned();
-    std::thread::spawn(move || {
-        let of = |pid, now| Who { pid, ..leader(1, now) };
-        let (own, other) = (thread(), std::process::id());
-        let walks = Walks::default();
-        let question =
-            |moment| Question { rows: vec![step("a")], moment: Some(Timestamp(moment)), ..Question::default() };
-        let moment = look_of(&walks, "a", of(own, 1000));
-        walks.changed(&table(), Some(of(7, 1001)));
-        assert!(walks.list(&table(), &question(moment), of(other, 1002)));
-        walks.changed(&table(), Some(of(7, 1100)));
-        assert_eq!(look_of(&walks, "a", of(other, 1200)), moment, "one has come there, the other walks");
-        assert_eq!(look_of(&walks, "a", of(7, 1300)), 1299);
-        walks.changed(&table(), Some(of(own, 1400)));
-        assert_eq!(look_of(&walks, "a", of(other, 1500)), 1499, "it has written itself");
-    })
-    .join()
-    .unwrap();
-}
-
-#[test]
 fn what_nobody_tells_of_is_seen_by_who_does_not_walk() {
     let walks = Walks::default();
     let look = |pid, now| look_at((&walks, false), "a", leader(pid, now));
