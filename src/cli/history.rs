@@ -15,6 +15,7 @@ use crate::model::{
     Cell, CellInfo, CellKind, ColumnKey, FileTime, Piece, Qualifier, ReadSpec, Scan, TimeRange, Timestamp,
     to_string_binary,
 };
+use crate::query::quoted;
 use crate::tree::place::{FamilyPlace, Place};
 use crate::{Error, ErrorKind, Result};
 
@@ -230,11 +231,8 @@ fn stored(
     let mut scan = Scan::all(family.table.clone());
     scan.start.clone_from(&family.row);
     scan.stop = behind(&family.row);
-    let doubled = |byte: &u8| if *byte == b'\'' { vec![*byte; 2] } else { vec![*byte] };
-    let quoted = |bound: &[u8]| bound.iter().flat_map(doubled).collect::<Vec<u8>>();
     let (first, end) = (quoted(range.0), quoted(range.1));
-    let only =
-        [b"ColumnRangeFilter('", first.as_slice(), b"', true, '", &end, b"', false) AND KeyOnlyFilter()"].concat();
+    let only = [b"ColumnRangeFilter(", first.as_slice(), b", true, ", &end, b", false) AND KeyOnlyFilter()"].concat();
     scan.read = ReadSpec {
         columns: [(family.family.clone(), None)].into(),
         max_versions: limit,

@@ -13,7 +13,7 @@ pub use collect::{Taker, emit_stored};
 pub use filters::build::FILTER_NAMES;
 pub use filters::compare::condition_holds;
 pub use filters::filter::ValueLoader;
-pub use filters::parse::{Argument, Expression, parse};
+pub use filters::parse::{Argument, Expression, parse, quoted};
 pub use lent::LentCell;
 pub use row::{InFamily, Onward, RowKeyVerdict, RowQuery, RowRequest, Step};
 pub use scope::{Scope, scope};

@@ -54,8 +54,8 @@ pub fn access_of(fs: &Fs, key: &NodeKey, state: &NodeState, facts: Option<&Facts
             Place::Import(..) => mode & 0o200,
             Place::Imports(_) => mode & !0o222,
             // A cell of which no mode is kept has that of the options.
-            Place::Json(row) if read_only => mode & base.mode & !within_families(fs, row) & !0o222,
-            Place::Json(row) => mode & base.mode & !within_families(fs, row),
+            Place::Json(row) if read_only => mode & base.mode & !closed_by_families(fs, row) & !0o222,
+            Place::Json(row) => mode & base.mode & !closed_by_families(fs, row),
             _ if read_only => mode & !0o222 & open_to(key),
             _ => mode,
         },
@@ -74,25 +74,28 @@ fn of_directory(fs: &Fs, key: &NodeKey, state: &NodeState) -> FileChange {
     }
 }
 
-/// Bits that the text of a row has not: it shows and sets what is in all of its families.
-fn within_families(fs: &Fs, row: &RowPlace) -> u16 {
-    let catalogue = fs.tree.backend.catalogue();
-    let table = catalogue.as_ref().ok().and_then(|catalogue| catalogue.tables.get(&row.table));
-    let closed = |family: &String| {
-        let (table, row) = (row.table.clone(), row.row.clone());
-        let place = Place::Family(Arc::new(FamilyPlace { table, row, family: family.clone() }));
-        let FileChange { mode, uid, gid, .. } = fs.modes.get(&NodeKey::plain(place));
-        let mode = mode.unwrap_or(0o777 & !fs.options.dir_mask);
-        let is_plain = uid.is_none() && gid.is_none();
-        let closed = |bits: u16, part: u16| match bits {
-            0o7 => 0,
-            0o5 => 0o2 * part,
-            _ => 0o6 * part,
-        };
-        let of_group = if is_plain { mode >> 3 & 0o7 } else { mode & 0o7 };
-        closed(of_group, 0o10) | closed(mode & 0o7, 1)
+/// Bits that the text of a row has not, for the group and the others: it shows and sets what is in all of its families.
+fn closed_by_families(fs: &Fs, row: &RowPlace) -> u16 {
+    let everybody = 0o066;
+    let Ok(catalogue) = fs.tree.backend.catalogue() else { return everybody };
+    let Some(table) = catalogue.tables.get(&row.table) else { return everybody };
+    let place =
+        |family: &String| FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
+    let places = table.families.keys().map(|family| NodeKey::plain(Place::Family(Arc::new(place(family)))));
+    places.fold(0, |closed, place| closed | closed_by_directory(fs, fs.modes.get(&place)))
+}
+
+/// Who may not list a directory and look into it may not read what is in it, and who may not write there may not either.
+fn closed_by_directory(fs: &Fs, FileChange { mode, uid, gid, .. }: FileChange) -> u16 {
+    let mode = mode.unwrap_or(0o777 & !fs.options.dir_mask);
+    let closed = |bits: u16| match bits & 0o7 {
+        0o7 => 0,
+        0o5 => 0o2,
+        _ => 0o6,
     };
-    table.map_or(0, |table| table.families.keys().fold(0, |bits, family| bits | closed(family)))
+    // To one of another owner or group, those of the mount's are others.
+    let of_group = if uid.is_none() && gid.is_none() { mode >> 3 } else { mode };
+    closed(of_group) << 3 | closed(mode)
 }
 
 /// What is kept of the version that reads see, with what goes with the next commit.

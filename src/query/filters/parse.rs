@@ -53,6 +53,12 @@ pub fn parse(text: &[u8]) -> Result<Expression> {
         .ok_or_else(|| Error::new(ErrorKind::IllegalArgument, "Incorrect Filter String: it is empty"))
 }
 
+/// Bytes as an argument of a filter: in quotes, and those in it twice.
+pub fn quoted(bytes: &[u8]) -> Vec<u8> {
+    let doubled = bytes.iter().flat_map(|byte| std::iter::repeat_n(*byte, if *byte == b'\'' { 2 } else { 1 }));
+    std::iter::once(b'\'').chain(doubled).chain([b'\'']).collect()
+}
+
 /// How deep it is nested; what is no filter has some number too.
 fn levels(text: &[u8]) -> usize {
     // Levels at which the open parentheses begin.

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use crate::model::{By, ColumnSlice, Columns, Scan, TableName, TimeRange, Timestamp, after_prefix};
+use crate::query::quoted;
 use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
@@ -298,11 +299,8 @@ fn all_of(filters: &[Cow<'_, [u8]>]) -> Option<Vec<u8>> {
 
 /// Several beginnings of keys, as a filter; one is a range.
 fn any_of(prefixes: &[Vec<u8>]) -> Option<Vec<u8>> {
-    let quoted = |prefix: &Vec<u8>| {
-        let doubled = prefix.iter().flat_map(|byte| std::iter::repeat_n(*byte, if *byte == b'\'' { 2 } else { 1 }));
-        [b"PrefixFilter('", doubled.collect::<Vec<u8>>().as_slice(), b"')"].concat()
-    };
-    (prefixes.len() > 1).then(|| prefixes.iter().map(quoted).collect::<Vec<_>>().join(&b" OR "[..]))
+    let one = |prefix: &Vec<u8>| [b"PrefixFilter(", quoted(prefix).as_slice(), b")"].concat();
+    (prefixes.len() > 1).then(|| prefixes.iter().map(one).collect::<Vec<_>>().join(&b" OR "[..]))
 }
 
 fn check(steps: &[Step], kind: Kind) -> Result<()> {
