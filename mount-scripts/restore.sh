@@ -97,13 +97,14 @@ run rsync -aX --exclude="/$marker" ${RSYNC_OPTIONS:-} "$backup/" "$mnt/.history/
 for table in "${disabled[@]}"; do
   "$cellfs" shell -n "$mnt" -e "disable '$table'" >/dev/null || fail "table $table cannot be disabled, as it was"
 done
-# One may be refused until another is set.
-for setting in "${settings[@]}" "${settings[@]}"; do
-  "$cellfs" config "$mnt" "${setting%% *}" -- "${setting#* }" 2>/dev/null || true
-done
-unset_settings=
-for setting in "${settings[@]}"; do
-  "$cellfs" config "$mnt" "${setting%% *}" -- "${setting#* }" || unset_settings+=" ${setting%% *}"
+# One may be refused until another is set: those that were are tried once more.
+for try in first last; do
+  refused=()
+  for setting in "${settings[@]}"; do
+    said=$("$cellfs" config "$mnt" "${setting%% *}" -- "${setting#* }" 2>&1) || refused+=("$setting")
+    [ $try = first ] || [ -z "$said" ] || echo "$said" >&2
+  done
+  settings=("${refused[@]}")
 done
 run sync -f "$mnt" || fail "what was restored may not be on the disk"
-[ -z "$unset_settings" ] || fail "all but these settings is restored, set them by hand:$unset_settings"
+[ ${#settings[@]} = 0 ] || fail "all but these settings is restored, set them by hand: ${settings[*]%% *}"

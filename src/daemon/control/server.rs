@@ -66,7 +66,9 @@ impl Mount {
         let shown = self.point.display();
         let text = match (self.read_only, self.watched.is_read_only()) {
             (true, _) => format!("{shown} is mounted read-only; mount it without ro first"),
-            (false, true) => format!("{shown} was remounted read-only; `mount -o remount,rw {shown}` first"),
+            (false, true) => {
+                format!("{shown} was remounted read-only; `cellfs mount STORE {shown} -o remount,rw` first")
+            }
             (false, false) => return Ok(()),
         };
         Err(self.no_changes.clone().unwrap_or_else(|| Error::new(ErrorKind::ReadOnlyStore, text)))

@@ -84,7 +84,7 @@ fn mount_path_a_copy_is_whole_beside_writers_of_its_script() {
     let script = "
         writes() { i=0; while :; do i=$((i+1)); for r in a b c; do echo $i > $r/f/$1; done; sleep 0.003; done; }
         writes w & one=$!; writes v & other=$!
-        for n in $(seq 40); do rm -rf \"$1\"; cp -r .first/100 \"$1\" || echo failed; done
+        for n in $(seq 40); do rm -rf \"$1\"; cp -r .first/100 \"$1\" 2>&1 || echo copy $n failed; done
         kill $one $other";
     let mnt = fixture.path("t");
     let said = run("setsid", &["-w", "sh", "-c", script, "sh", copies.to_str().unwrap()], &mnt);
