@@ -74,6 +74,25 @@ fn mount_undelete_puts_a_row_together_and_passes_over_what_is_refused() {
 }
 
 #[test]
+fn mount_undelete_of_many_rows_cuts_none_of_them() {
+    let fixture = Fixture::new();
+    let (store, mnt) = (fixture.store(), fixture.mnt());
+    let store = store.to_str().unwrap();
+    done(&fixture, &["create", store, "un", "f", "m"]);
+    done(&fixture, &["create-check", store, "un", "f", "need", "--required", "m:id"]);
+    // Three cells a row: no step of a round number of cells ends with a row.
+    let lines: String = (0..4_000).map(|row| format!("r{row:04},a{row},b,{row}\n")).collect();
+    let file = fixture.store().with_extension("csv");
+    fs::write(&file, format!("HBASE_ROW_KEY,f:a,f:b,m:id\n{lines}")).unwrap();
+    done(&fixture, &["import", store, "un", file.to_str().unwrap()]);
+    assert_eq!(shell("rm -r un/r*", &fixture).0, 0);
+    let (status, said) = run(&fixture, &["undelete", &format!("{}/default/un", mnt.display())]);
+    assert_eq!((status, said.as_str()), (0, ""));
+    assert_eq!(names(&mnt.join("default/un")).len(), 4_000);
+    assert_eq!(shell("cat un/r3333/f/a un/r3333/f/b un/r3333/m/id", &fixture).1, "a3333b3333");
+}
+
+#[test]
 fn mount_undelete_at_a_time_and_complete_know_of_a_truncation() {
     let fixture = Fixture::new();
     let (store, family) = (fixture.store(), fixture.family("r"));
