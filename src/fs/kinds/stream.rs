@@ -20,6 +20,8 @@ use crate::{Error, ErrorKind, Result};
 
 /// Pieces that wait for the reader.
 const AHEAD: usize = 4;
+/// Bytes of one at most, about as many as a read takes: what is made at once may be a row of large values.
+const PIECE: usize = 128 << 10;
 /// Streams that are read at once: each has a thread.
 const STREAMS: usize = 64;
 
@@ -41,8 +43,8 @@ impl Maker {
     }
 
     /// Gives bytes to the reader, and waits while it has many; whether it still reads.
-    pub fn give(&self, bytes: Vec<u8>) -> bool {
-        self.sender.send(Ok(bytes)).is_ok()
+    pub fn give(&self, bytes: &[u8]) -> bool {
+        bytes.chunks(PIECE).all(|piece| self.sender.send(Ok(piece.to_vec())).is_ok())
     }
 }
 
@@ -50,7 +52,9 @@ struct State {
     /// What makes it, until the first read.
     make: Option<(Make, Maker)>,
     piece: Vec<u8>,
-    /// Bytes before those that are left of the piece.
+    /// Bytes of the piece that were read.
+    at: usize,
+    /// Bytes that were read of all.
     passed: u64,
 }
 
@@ -73,7 +77,7 @@ impl Stream {
         let (sender, pieces) = bounded(AHEAD);
         let is_closed = Arc::new(AtomicBool::new(false));
         let maker = Maker { sender, is_closed: Arc::clone(&is_closed) };
-        let state = State { make: Some((make, maker)), piece: Vec::new(), passed: 0 };
+        let state = State { make: Some((make, maker)), piece: Vec::new(), at: 0, passed: 0 };
         Ok(Self { state: state.into(), pieces, is_closed })
     }
 }
@@ -94,16 +98,16 @@ impl Streamed for Stream {
             let text = "this file is made while it is read: it is read from its beginning to its end, once an opening";
             return Err(Error::new(ErrorKind::IllegalArgument, text));
         }
-        while state.piece.is_empty() {
+        while state.at == state.piece.len() {
             match self.pieces.recv() {
-                Ok(piece) => state.piece = piece?,
+                Ok(piece) => (state.piece, state.at) = (piece?, 0),
                 // All was made.
                 Err(_) => return Ok(Vec::new()),
             }
         }
-        let len = len.min(state.piece.len());
-        let rest = state.piece.split_off(len);
-        let read = std::mem::replace(&mut state.piece, rest);
+        let rest = &state.piece[state.at..];
+        let read = rest[..len.min(rest.len())].to_vec();
+        state.at += read.len();
         state.passed += read.len() as u64;
         Ok(read)
     }
@@ -134,7 +138,7 @@ pub fn open_stream(fs: &Fs, node: Arc<Node>, key: &NodeKey) -> Result<Opened> {
             let of = key.sibling(base.as_ref().clone());
             Box::new(move |maker| {
                 let count = count::count(&tree, &of, &|| maker.is_wanted())?;
-                maker.give(format!("{count}\n").into_bytes());
+                maker.give(format!("{count}\n").as_bytes());
                 Ok(())
             })
         }
@@ -160,4 +164,31 @@ fn add_stream(fs: &Fs, node: Arc<Node>, stream: Box<dyn Streamed>) -> Result<Ope
 pub fn open_feed(fs: &Fs, node: Arc<Node>, table: &TableName) -> Result<Opened> {
     let reader = fs.feeds.follow(&fs.tree.backend, table)?;
     add_stream(fs, node, Box::new(reader))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_at_once_is_read_in_small_pieces() {
+        let made: Vec<u8> = (0..PIECE * 5 / 2).map(|at| (at % 251) as u8).collect();
+        let given = made.clone();
+        let stream = Stream::new(Box::new(move |maker| {
+            maker.give(&given);
+            Ok(())
+        }));
+        let stream = stream.unwrap();
+        let mut found = Vec::new();
+        loop {
+            let read = stream.read(found.len() as u64, 1000).unwrap();
+            assert!(stream.state.lock().piece.len() <= PIECE, "a read has to do with one piece");
+            if read.is_empty() {
+                break;
+            }
+            found.extend(read);
+        }
+        assert!(found == made);
+        assert_eq!(stream.read(0, 1).unwrap_err().kind, ErrorKind::IllegalArgument);
+    }
 }

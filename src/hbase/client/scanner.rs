@@ -39,7 +39,7 @@ struct Open {
 #[derive(Clone, Default)]
 struct Place {
     row: Vec<u8>,
-    /// The last cell that was given out of a row that goes on; `None`: the row is over.
+    /// The last cell that was given out of a row that goes on, without its value; `None`: the row is over.
     cell: Option<Cell>,
 }
 
@@ -243,7 +243,7 @@ impl<'a> Scanner<'a> {
                 self.end_row();
             }
         }
-        let last = result.last().cloned().or_else(|| self.place.as_ref().and_then(|place| place.cell.clone()));
+        let last = result.last().map(bare).or_else(|| self.place.as_ref().and_then(|place| place.cell.clone()));
         self.place = Some(Place { row: row.clone(), cell: last.filter(|_| goes_on) });
         if !goes_on {
             self.limit = self.limit.map(|limit| limit.saturating_sub(1));
@@ -304,6 +304,13 @@ impl Drop for Scanner<'_> {
             log::debug!("a scan of {}: {}", String::from_utf8_lossy(&table), told.join(" "));
         }
     }
+}
+
+/// A cell without its value, which may be long.
+fn bare(cell: &Cell) -> Cell {
+    let Cell { row, family, qualifier, timestamp, kind, value: _ } = cell;
+    let (row, family, qualifier) = (row.clone(), family.clone(), qualifier.clone());
+    Cell { row, family, qualifier, timestamp: *timestamp, kind: *kind, value: Vec::new() }
 }
 
 /// Whether a cell comes after another of its row (CellComparatorImpl).

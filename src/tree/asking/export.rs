@@ -24,7 +24,7 @@ pub(in crate::tree) fn exports(dir: &NodeKey) -> impl Iterator<Item = (&'static 
 }
 
 /// Writes what there is at a place; `give` takes the bytes, and says whether more are wanted.
-pub fn export(tree: &Tree, key: &NodeKey, format: Format, give: &dyn Fn(Vec<u8>) -> bool) -> Result<()> {
+pub fn export(tree: &Tree, key: &NodeKey, format: Format, give: &dyn Fn(&[u8]) -> bool) -> Result<()> {
     let question = question_of(tree, key)?;
     let Some(table) = key.place.table().cloned() else { return Ok(()) };
     let answer = answer(tree, key, &question, &table)?;
@@ -56,7 +56,8 @@ pub fn export(tree: &Tree, key: &NodeKey, format: Format, give: &dyn Fn(Vec<u8>)
     let done = answer.pieces((row, family), (&rows, &cells), Tells::Values, &mut |piece| {
         writer.piece(piece, &mut out)?;
         if out.len() >= GIVEN {
-            is_wanted = give(std::mem::take(&mut out));
+            is_wanted = give(&out);
+            out.clear();
         }
         // Nobody sees it: who has read is gone.
         if is_wanted { Ok(()) } else { Err(Error::new(ErrorKind::Overtaken, "nothing more is wanted")) }
@@ -64,7 +65,7 @@ pub fn export(tree: &Tree, key: &NodeKey, format: Format, give: &dyn Fn(Vec<u8>)
     if is_wanted {
         done?;
         writer.end(&mut out)?;
-        give(out);
+        give(&out);
     }
     Ok(())
 }

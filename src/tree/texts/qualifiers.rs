@@ -11,7 +11,7 @@ use crate::tree::names::escape::{Level, shown};
 const NAMES: &str = "column\tcells\tbytes\toldest\tnewest\n";
 
 /// Takes bytes; false: nothing more is wanted.
-type Give<'g> = &'g dyn Fn(Vec<u8>) -> bool;
+type Give<'g> = &'g dyn Fn(&[u8]) -> bool;
 
 /// Whether they are made while the file is read.
 pub fn are_made_as_read(backend: &dyn Backend, table: &TableName) -> Result<bool> {
@@ -31,16 +31,16 @@ pub(in crate::tree) fn text(backend: &dyn Backend, table: &TableName) -> Result<
 
 /// Makes them, a page at a time.
 pub fn make(backend: &dyn Backend, table: &TableName, give: Give<'_>) -> Result<()> {
-    let mut is_wanted = give(NAMES.as_bytes().to_vec());
+    let mut is_wanted = give(NAMES.as_bytes());
     for FamilyColumns { family, columns } in backend.table_columns(table)? {
         if let Some(columns) = columns {
-            is_wanted = is_wanted && give(lines(&family, &columns).into_bytes());
+            is_wanted = is_wanted && give(lines(&family, &columns).as_bytes());
             continue;
         }
         let mut page = ColumnsPage { table: table.clone(), family, after: None, limit: COLUMNS_PAGE };
         while is_wanted {
             let columns = backend.columns_page(&page)?;
-            is_wanted = give(lines(&page.family, &columns).into_bytes());
+            is_wanted = give(lines(&page.family, &columns).as_bytes());
             match columns.last() {
                 Some(last) if columns.len() == page.limit => page.after = Some(last.qualifier.clone()),
                 _ => break,
