@@ -73,3 +73,21 @@ pub enum RegionChange {
     /// Answered by whether it does.
     AskRegions(RegionSwitch),
 }
+
+impl RegionChange {
+    /// Whether it changes nothing.
+    pub fn is_question(&self) -> bool {
+        match self {
+            Self::AskBalancer | Self::AskRegions(_) => true,
+            Self::SplitTable(..)
+            | Self::SplitRegion(..)
+            | Self::Merge { .. }
+            | Self::Move(..)
+            | Self::Assign(_)
+            | Self::Unassign(_)
+            | Self::Balance
+            | Self::SwitchBalancer(_)
+            | Self::SwitchRegions(..) => false,
+        }
+    }
+}

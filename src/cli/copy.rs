@@ -112,7 +112,9 @@ pub fn copy(args: &CopyArgs, json: bool) -> Result<Answer> {
     let mut keeper = Keeper::open(args, &from, &to)?;
     let source = open_backend(&args.from, Absent::Refuse)?;
     let make = if args.make { Absent::Make } else { Absent::Refuse };
-    let target = if from == to { Arc::clone(&source) } else { open_backend(&args.to, make)? };
+    // Of a cluster one may be a read-only mount, and the other its address.
+    let is_one = from == to && !locate::is_cluster(&from);
+    let target = if is_one { Arc::clone(&source) } else { open_backend(&args.to, make)? };
     let mut tables: Vec<TableName> = args.table.iter().map(|name| given::table(name)).collect::<Result<_>>()?;
     if tables.is_empty() {
         tables = source.catalogue()?.user_tables().map(|table| table.name.clone()).collect();

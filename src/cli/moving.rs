@@ -12,7 +12,7 @@ use super::args::MvArgs;
 use super::path::{named, resolve};
 use super::progress::Progress;
 use crate::backend::{Backend, Directory, HistoryFrom, Versions};
-use crate::daemon::{Absent, open_backend};
+use crate::daemon::{Absent, check_writable, open_backend};
 use crate::fs::{Beyond, Content};
 use crate::model::{
     CatalogueChange, CellInfo, ColumnKey, Condition, DeleteKind, DeleteMarker, Mutation, Origin, PutCell, Qualifier,
@@ -38,6 +38,7 @@ fn places(args: &MvArgs) -> Result<(Arc<dyn Backend>, Place, Place)> {
             let text = "the two paths are in different stores; copy what is to move, and remove it";
             return Err(Error::new(ErrorKind::IllegalArgument, text));
         }
+        check_writable(Path::new(&args.from))?;
         return Ok((backend, from, to));
     };
     let backend = open_backend(&args.store, Absent::Refuse)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::backend::Backend;
 use crate::daemon::find::serving as sockets;
 use crate::daemon::mounts::locate;
-use crate::daemon::{Absent, open_backend};
+use crate::daemon::{Absent, open_mounted};
 use crate::model::{Catalogue, Dropped, DroppedThing, TableName, to_bytes_binary};
 use crate::store::Store;
 use crate::tree::base::Tree;
@@ -44,7 +44,7 @@ fn resolved(path: &Path) -> Result<(PathBuf, Arc<dyn Backend>, Place)> {
         };
         Error::new(ErrorKind::NotFound, text)
     })?;
-    let backend = open_backend(&mount.source, Absent::Refuse)?;
+    let backend = open_mounted(&mount, Absent::Refuse)?;
     let mut tree = Tree::new(Arc::clone(&backend), &std::env::temp_dir());
     // Names mean here what they mean in the mount.
     tree.spelling = sockets::daemon_of(&mount)?.map_or_else(Default::default, |daemon| daemon.hello().spelling);

@@ -9,7 +9,7 @@ mod numbers;
 
 pub use control::served::{serve_to_the_end, serves_others};
 pub use find::left::{left_behind, store_left_at};
-pub use find::open::{Absent, open_backend};
+pub use find::open::{Absent, check_writable, open_backend, open_mounted};
 pub use life::guard::Guard;
 pub use life::lifecycle::mount;
 pub use life::request::MountRequest;

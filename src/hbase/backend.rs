@@ -23,6 +23,7 @@ impl Backend for HBase {
     }
 
     fn alter(&self, change: CatalogueChange, origin: Origin) -> Result<()> {
+        self.check_changes()?;
         self.change(change, origin)
     }
 
@@ -39,10 +40,12 @@ impl Backend for HBase {
     }
 
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
+        self.check_changes()?;
         self.in_time(|| self.change_row(mutations, condition))
     }
 
     fn mutate_rows(&self, rows: ManyRows) -> Result<()> {
+        self.check_changes()?;
         self.change_rows(rows)
     }
 
@@ -106,6 +109,7 @@ impl Backend for HBase {
     }
 
     fn rename_cell(&self, rename: &RenameCell) -> Result<CellInfo> {
+        self.check_changes()?;
         self.in_time(|| self.rename(rename))
     }
 
@@ -134,6 +138,7 @@ impl Backend for HBase {
         change: &AttributeChange,
         origin: Origin,
     ) -> Result<CellInfo> {
+        self.check_changes()?;
         self.in_time(|| self.set_on(column, cell, change, origin))
     }
 
@@ -151,6 +156,7 @@ impl Backend for HBase {
     }
 
     fn purge(&self, scope: &PurgeScope) -> Result<()> {
+        self.check_changes()?;
         self.purge_table(scope)
     }
 
@@ -171,6 +177,7 @@ impl Backend for HBase {
     }
 
     fn restore(&self, restoration: &Restoration, origin: Origin) -> Result<()> {
+        self.check_changes()?;
         self.bring_back(restoration, origin)
     }
 
@@ -199,6 +206,9 @@ impl Backend for HBase {
     }
 
     fn change_regions(&self, change: &RegionChange) -> Result<bool> {
+        if !change.is_question() {
+            self.check_changes()?;
+        }
         self.change_places(change)
     }
 

@@ -29,8 +29,13 @@ use schema::described;
 /// The oldest release that has all that is asked of it (ClientMetaService, conditions with filters).
 const OLDEST: (u32, u32) = (2, 4);
 
+/// Whether a change is taken now.
+pub type Check = Box<dyn Fn() -> Result<()> + Send + Sync>;
+
 /// A cluster as a store.
 pub struct HBase {
+    /// Asked before each change of what users see; `None`: all are taken.
+    check: Option<Check>,
     cluster: Arc<Cluster>,
     described: Arc<described::Described>,
     values: values::Values,
@@ -76,6 +81,7 @@ impl HBase {
         let mut hash_key = [0; 16];
         hash_key.copy_from_slice(&digest[..16]);
         Ok(Self {
+            check: None,
             cluster: Arc::new(cluster),
             described: Arc::new(described),
             values: values::Values::default(),
@@ -85,6 +91,16 @@ impl HBase {
             hash_key,
             listeners,
         })
+    }
+
+    /// The same, with changes taken only where `check` takes them.
+    #[must_use]
+    pub fn checked(self, check: Check) -> Self {
+        Self { check: Some(check), ..self }
+    }
+
+    fn check_changes(&self) -> Result<()> {
+        self.check.as_ref().map_or(Ok(()), |check| check())
     }
 
     /// Does something about one row or column: all that it asks the cluster for has the time of one operation.

@@ -18,7 +18,7 @@ use super::crowd::{Place, Underway, Watched};
 use super::parts;
 use super::protocol::{ANSWER_BYTES, Hello, LargeValue, Request, Response, receive_large, send};
 use crate::backend::Backend;
-use crate::daemon::mounts::watched::WatchedMount;
+use crate::daemon::mounts::watched::{Since, WatchedMount, refusal};
 use crate::daemon::numbers::{Commands, DaemonNumbers, resident_bytes};
 use crate::fs::{Closing, Fs, Invalidations};
 use crate::model::{Condition, Piece, RowMutations, TakePiece, Timestamp, VALUE_PIECE};
@@ -63,15 +63,12 @@ pub struct Mount {
 impl Mount {
     /// Refused where the kernel refuses: what is below the mount is not to change.
     fn check_writable(&self) -> Result<()> {
-        let shown = self.point.display();
-        let text = match (self.read_only, self.watched.is_read_only()) {
-            (true, _) => format!("{shown} is mounted read-only; mount it without ro first"),
-            (false, true) => {
-                format!("{shown} was remounted read-only; `cellfs mount STORE {shown} -o remount,rw` first")
-            }
+        let since = match (self.read_only, self.watched.is_read_only()) {
+            (true, _) => Since::Mount,
+            (false, true) => Since::Remount,
             (false, false) => return Ok(()),
         };
-        Err(self.no_changes.clone().unwrap_or_else(|| Error::new(ErrorKind::ReadOnlyStore, text)))
+        Err(self.no_changes.clone().unwrap_or_else(|| refusal(&self.point, since)))
     }
 }
 

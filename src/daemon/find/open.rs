@@ -6,11 +6,13 @@ use std::time::Instant;
 
 use super::left::{left_behind, store_left_at};
 use super::reach::check_directory;
+use super::serving::daemon_of;
 use crate::backend::Backend;
 use crate::daemon::control::client::Client;
 use crate::daemon::control::connection::{INTERVAL, PATIENCE};
 use crate::daemon::control::served::Served;
-use crate::daemon::mounts::locate::{self, is_cluster};
+use crate::daemon::mounts::locate::{self, MountEntry, is_cluster};
+use crate::daemon::mounts::watched::{Since, WatchedMount, refusal};
 use crate::hbase::HBase;
 use crate::store::{NoChanges, Store, StoreOptions};
 use crate::{Error, ErrorKind, Result};
@@ -89,20 +91,55 @@ fn in_use(store: &Path, daemon: &Client) -> Error {
 
 /// Opens a store for one command: through its daemon where it is mounted, or the command that has it; else directly.
 pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
-    let directory = locate::store_directory(path)?;
-    if is_cluster(&directory) {
-        return Ok(Arc::new(cluster(&directory)?));
+    let path = locate::absolute(path)?;
+    match locate::mount_around(&path)? {
+        Some(mount) => open_mounted(&mount, absent),
+        None if is_cluster(&path) => Ok(Arc::new(cluster(&path)?)),
+        None => open_store_in(&path, absent),
     }
-    check_directory(&directory)?;
-    if !Store::exists(&directory) && absent == Absent::Refuse {
-        return Err(no_store(&directory));
+}
+
+/// What a mount shows, for one command. Of a cluster commands ask no daemon: what a read-only mount refuses is refused here.
+pub fn open_mounted(mount: &MountEntry, absent: Absent) -> Result<Arc<dyn Backend>> {
+    if !is_cluster(&mount.source) {
+        return open_store_in(&mount.source, absent);
+    }
+    let cluster = cluster(&mount.source)?;
+    let (watched, mount) = (WatchedMount::of_one_made(&mount.mount_point)?, mount.clone());
+    let check = move || if watched.is_read_only() { Err(refusal(&mount.mount_point, since(&mount))) } else { Ok(()) };
+    Ok(Arc::new(cluster.checked(Box::new(check))))
+}
+
+/// Refuses what would change something through a path in a read-only mount of a cluster; of a store its daemon does.
+pub fn check_writable(path: &Path) -> Result<()> {
+    let mount = locate::mount_around(&locate::absolute(path)?)?.filter(|mount| is_cluster(&mount.source));
+    match mount {
+        Some(mount) if WatchedMount::of_one_made(&mount.mount_point)?.is_read_only() => {
+            Err(refusal(&mount.mount_point, since(&mount)))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Since when a mount is read-only: its daemon knows how it was made.
+fn since(mount: &MountEntry) -> Since {
+    match daemon_of(mount) {
+        Ok(Some(daemon)) if !daemon.hello().read_only => Since::Remount,
+        Ok(_) | Err(_) => Since::Mount,
+    }
+}
+
+fn open_store_in(directory: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
+    check_directory(directory)?;
+    if !Store::exists(directory) && absent == Absent::Refuse {
+        return Err(no_store(directory));
     }
     // Order: the daemon's lock is held before its socket listens, so a store that is locked and does not
     // listen is asked again for a while.
     let started = Instant::now();
     loop {
         if directory.exists() {
-            match Client::connect(&directory) {
+            match Client::connect(directory) {
                 Ok(Some(client)) => return Ok(Arc::new(client)),
                 // It has ended between the connection and its greeting; its service manager may start it again.
                 Err(e) if e.kind == ErrorKind::Disconnected && started.elapsed() < PATIENCE => {
@@ -113,7 +150,7 @@ pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
                 Ok(None) => {}
             }
         }
-        match Served::open(&directory) {
+        match Served::open(directory) {
             Ok(store) => return Ok(Arc::new(store)),
             Err(e) if e.kind == ErrorKind::Locked && started.elapsed() < PATIENCE => std::thread::sleep(INTERVAL),
             Err(e) => return Err(e),

@@ -9,7 +9,26 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::locate::is_read_only_in;
 use crate::env::sync::Mutex;
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
+
+/// Since when a mount is read-only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    Mount,
+    Remount,
+}
+
+/// What who changes something through a read-only mount is told.
+pub fn refusal(mount_point: &Path, since: Since) -> Error {
+    let shown = mount_point.display();
+    let text = match since {
+        Since::Mount => format!("{shown} is mounted read-only; mount it without ro first"),
+        Since::Remount => {
+            format!("{shown} was remounted read-only; `cellfs mount STORE {shown} -o remount,rw` first")
+        }
+    };
+    Error::new(ErrorKind::ReadOnlyStore, text)
+}
 
 /// The kernel's table of mounts, looked at again when it has changed.
 pub struct WatchedMount {
@@ -33,22 +52,34 @@ impl WatchedMount {
         Ok(Self { mount_point: mount_point.to_owned(), state: Mutex::new(state) })
     }
 
+    /// Of a mount that is there.
+    pub fn of_one_made(mount_point: &Path) -> Result<Self> {
+        let watched = Self::new(mount_point)?;
+        watched.state.lock().look(mount_point);
+        Ok(watched)
+    }
+
     /// What is not known is as it was.
     pub fn is_read_only(&self) -> bool {
         let mut state = self.state.lock();
         if has_changed(&state.table) {
-            let mut text = Vec::new();
-            let read = state.table.seek(SeekFrom::Start(0)).and_then(|_| state.table.read_to_end(&mut text));
-            match read {
-                Ok(_) => {
-                    if let Some((device, is)) = is_read_only_in(&text, &self.mount_point, state.device.as_deref()) {
-                        (state.device, state.is_read_only) = (Some(device), is);
-                    }
-                }
-                Err(e) => log::warn!("whether {} is read-only is not known: {e}", self.mount_point.display()),
-            }
+            state.look(&self.mount_point);
         }
         state.is_read_only
+    }
+}
+
+impl State {
+    fn look(&mut self, mount_point: &Path) {
+        let mut text = Vec::new();
+        match self.table.seek(SeekFrom::Start(0)).and_then(|_| self.table.read_to_end(&mut text)) {
+            Ok(_) => {
+                if let Some((device, is)) = is_read_only_in(&text, mount_point, self.device.as_deref()) {
+                    (self.device, self.is_read_only) = (Some(device), is);
+                }
+            }
+            Err(e) => log::warn!("whether {} is read-only is not known: {e}", mount_point.display()),
+        }
     }
 }
 
