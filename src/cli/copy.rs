@@ -175,8 +175,17 @@ fn one(job: &Job, keeper: &mut Keeper) -> Result<Tally> {
         keeper.keep()
     });
     let done = done.map_err(|e| {
-        let way = if keeper.path.is_some() { "the same command goes on from where it stopped" } else { "run it again" };
-        Error::new(e.kind, format!("{}; what was copied of {name} is there: {way}", e.message))
+        let way = match (e.kind.is_of_what_is_put(), keeper.path.is_some()) {
+            (true, _) => format!(
+                "what of {name} stands before it is there; it would be refused again: change it, or copy what stands \
+                 behind it with --start"
+            ),
+            (false, true) => {
+                format!("what was copied of {name} is there: the same command goes on from where it stopped")
+            }
+            (false, false) => format!("what was copied of {name} is there: run it again"),
+        };
+        Error::new(e.kind, format!("{}; {way}", e.message))
     });
     let tally = sum(&done?);
     job.to.sync()?;

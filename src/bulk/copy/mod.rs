@@ -18,7 +18,7 @@ pub use renamed::{Copied, Part, rename};
 
 use crate::Result;
 use crate::backend::Backend;
-use crate::model::{Cell, ManyRows, Mutation, Origin, RowKey, Scan, TableName};
+use crate::model::{Cell, ManyRows, Mutation, Origin, RowKey, Scan, TableName, to_string_binary};
 use rows::Sorter;
 use stream::{Item, Stream};
 
@@ -69,7 +69,8 @@ impl Job {
     }
 }
 
-/// Copies the rows behind `after` (`None`: all). `done` is told from time to time up to which row all is written, and what
+/// Copies the rows behind `after` (`None`: all); those before one that the target refuses, which the error names
+/// ([`crate::ErrorKind::is_of_what_is_put`]). `done` is told from time to time up to which row all is written, and what
 /// was copied by this call.
 pub fn copy(job: &Job, after: Option<&[u8]>, done: &mut dyn FnMut(&RowKey, &Tally) -> Result<()>) -> Result<Tally> {
     let start = after.map_or((job.start.as_slice(), true), |after| (after, false));
@@ -120,6 +121,10 @@ impl<'a> Writer<'a> {
     fn row(&mut self, row: &RowKey, cells: Option<Vec<Cell>>) -> Result<()> {
         self.tally.rows += 1;
         let Some(cells) = cells else { return Ok(()) };
+        if cells.iter().map(|cell| cell.value.len()).sum::<usize>() >= BATCH {
+            // A large row goes by itself: rows that go together are held twice.
+            self.flush()?;
+        }
         if cells.iter().all(rows::is_put) {
             let cells = rows::once(cells);
             self.add(row, rows::puts(cells.into_iter().rev()));
@@ -213,6 +218,21 @@ impl<'a> Writer<'a> {
         if rows.is_empty() {
             return Ok(());
         }
+        if rows.len() > 1 {
+            match self.write(rows.clone()) {
+                Err(e) if e.kind.is_of_what_is_put() => {}
+                done => return done,
+            }
+        }
+        // One by one what stands before the row that is refused is written.
+        rows.into_iter().try_for_each(|(row, mutations)| {
+            let named = to_string_binary(&row);
+            let done = self.write(vec![(row, mutations)]);
+            done.map_err(|e| if e.kind.is_of_what_is_put() { e.context(format_args!("row {named}")) } else { e })
+        })
+    }
+
+    fn write(&self, rows: Vec<(RowKey, Vec<Mutation>)>) -> Result<()> {
         let table = self.job.target.clone();
         self.job.to.mutate_rows(ManyRows { table, rows, durability: None, origin: Origin::default() })
     }

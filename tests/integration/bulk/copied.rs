@@ -33,3 +33,19 @@ fn bulk_a_table_that_differs_keeps_no_other_from_being_copied() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("t: DIFFERS") && said.contains("u: the same on both sides"), "{said}");
 }
+
+#[test]
+fn bulk_a_copy_has_what_stands_before_a_row_that_is_refused() {
+    let stored = Stored::new();
+    for (row, value) in [("r1", "1"), ("r2", &*"v".repeat(2000)), ("r3", "3")] {
+        stored.done(&["put", "STORE", "t", row, "f:a", value, "5"]);
+    }
+    stored.done(&["create", "--make", "copied", "t", "f", "g"]);
+    stored.done(&["config", "copied", "value_limit", "1000"]);
+    let said = stored.refused(&["copy", "STORE", "copied"], 2);
+    assert!(said.contains("row r2: The value of f:a is 2000 bytes") && said.contains("before it is there"), "{said}");
+    assert!(!said.contains("run it again"), "{said}");
+    assert!(raw(&stored, "copied").contains("r1") && !raw(&stored, "copied").contains("r3"));
+    stored.done(&["copy", "--table", "t", "--start", "r3", "STORE", "copied"]);
+    assert!(raw(&stored, "copied").contains("r3"));
+}

@@ -105,6 +105,28 @@ fn what_two_tombstones_of_a_family_hide_stays_hidden_in_a_cluster() {
 }
 
 #[test]
+fn a_value_that_a_cluster_does_not_take_is_named_and_what_stands_before_it_is_there() {
+    let cluster = Cluster::shared();
+    let at = cluster.address.as_str();
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let ours = path("ours");
+    cellfs(&["drop", at, "huge"]);
+    well(&["create", "--make", &ours, "huge", "f"]);
+    let line = |row: &str, value: &str| format!("{{\"row\":\"{row}\",\"f:huge\":\"{value}\",\"timestamp\":9}}\n");
+    let lines = [line("r1", "1"), line("r2", &"v".repeat(11 << 20)), line("r3", "3")].concat();
+    std::fs::write(path("lines.jsonl"), lines).unwrap();
+    well(&["import", &ours, "huge", &path("lines.jsonl")]);
+    let (_, said, done) = cellfs(&["copy", "--table", "huge", &ours, at]);
+    assert!(!done && said.contains("row r2: The value of f:huge is 11534336 bytes"), "{said}");
+    assert!(said.contains("before it is there") && !said.contains("run it again"), "{said}");
+    assert_eq!(well(&["count", at, "huge"]).trim(), "1");
+    well(&["copy", "--table", "huge", "--start", "r3", &ours, at]);
+    assert_eq!(well(&["count", at, "huge"]).trim(), "2");
+    well(&["drop", at, "huge"]);
+}
+
+#[test]
 fn a_copy_that_was_killed_goes_on_where_it_was() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
