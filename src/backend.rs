@@ -327,6 +327,10 @@ pub trait Backend: Send + Sync {
     fn is_shared(&self) -> bool {
         false
     }
+    /// Whether all attributes of tables and families have their effect, also those that a store keeps and shows alone.
+    fn obeys_all_attributes(&self) -> bool {
+        false
+    }
     /// `NoSpace` where no put would be taken now, so that it is known before its bytes are; waits for room that can
     /// be made.
     fn check_room(&self) -> Result<()> {

@@ -30,7 +30,10 @@ pub fn alter(args: &AlterArgs) -> Result<Answer> {
         said.replace(sentences);
         Ok(CatalogueChange::AlterTable(table))
     })?;
-    said.borrow().iter().for_each(|sentence| super::complain(sentence));
+    // All are about what only a store keeps or has: attributes without effect, KEEP_VERSIONS_FOR, indexes.
+    if !backend.obeys_all_attributes() {
+        said.borrow().iter().for_each(|sentence| super::complain(sentence));
+    }
     Ok(Answer::Yes)
 }
 

@@ -230,6 +230,10 @@ impl Backend for HBase {
         true
     }
 
+    fn obeys_all_attributes(&self) -> bool {
+        true
+    }
+
     fn is_prompt(&self) -> bool {
         // A server may be slow, or away.
         false

@@ -191,6 +191,7 @@ pass_on! {
     value_limit_is() -> &'static str;
     is_prompt() -> bool;
     is_shared() -> bool;
+    obeys_all_attributes() -> bool;
     check_room() -> Result<()>;
     changes(query: &ChangesQuery) -> Result<ChangesPage>;
     now() -> Timestamp;

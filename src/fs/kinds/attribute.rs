@@ -24,7 +24,8 @@ pub fn set_attribute(fs: &Fs, place: &SchemaPlace, bytes: Option<&[u8]>, origin:
     };
     fs.removals.show(place);
     let catalogue = fs.tree.backend.catalogue()?;
-    let said = value.as_deref().and_then(|value| said_of(&catalogue, place, value));
+    let has_all = fs.tree.backend.obeys_all_attributes();
+    let said = value.as_deref().filter(|_| !has_all).and_then(|value| said_of(&catalogue, place, value));
     let said = said.or(lacking(&catalogue, place, value.as_deref()));
     fs.tree.backend.alter_from(origin, &|catalogue| schema::set(catalogue, place, value.clone()))?;
     if let Some(sentence) = said {

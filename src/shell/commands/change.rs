@@ -14,16 +14,18 @@ pub(super) fn change(session: &Session<'_>, change: CatalogueChange) -> Outcome<
 
 /// As [`change`], of a catalogue of this version.
 pub(super) fn change_at(session: &Session<'_>, change: CatalogueChange, version: Option<u64>) -> Outcome<()> {
+    let backend = session.backend()?;
     let (now, before) = match &change {
+        _ if backend.obeys_all_attributes() => (Vec::new(), Vec::new()),
         CatalogueChange::CreateTable(table) => (all_without_effect(table), Vec::new()),
         CatalogueChange::AlterTable(table) => {
-            let before = session.backend()?.catalogue()?.tables.get(&table.name).map(all_without_effect);
+            let before = backend.catalogue()?.tables.get(&table.name).map(all_without_effect);
             (all_without_effect(table), before.unwrap_or_default())
         }
         _ => (Vec::new(), Vec::new()),
     };
     let change = if let Some(version) = version { change.at(version) } else { change };
-    session.backend()?.alter(change, Origin::default())?;
+    backend.alter(change, Origin::default())?;
     for sentence in now.iter().filter(|sentence| !before.contains(sentence)) {
         eprintln!("{}", printable(sentence));
     }

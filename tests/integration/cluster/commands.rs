@@ -127,3 +127,22 @@ fn what_a_cluster_cannot_give_is_refused_with_a_sentence() {
     }
     well(&["drop", at, "commands_refused"]);
 }
+
+#[test]
+fn attributes_have_their_effect_on_a_cluster() {
+    let mounted = super::tree::Mounted::new(Cluster::shared(), "commands_obeyed", "cache=0");
+    let at = mounted.cluster.address.as_str();
+    let quiet = |args: &[&str]| {
+        let (out, said, done) = cellfs(args);
+        assert!(done && !said.contains("kept and shown") && !out.contains("kept and shown"), "{args:?}: {said}{out}");
+    };
+    quiet(&["shell", "-n", at, "-e", "alter 'commands_obeyed', MAX_FILESIZE => '134217721'"]);
+    quiet(&["shell", "-n", at, "-e", "alter 'commands_obeyed', {NAME => 'f', DATA_BLOCK_ENCODING => 'FAST_DIFF'}"]);
+    quiet(&["alter", at, "commands_obeyed", "f,CACHE_DATA_ON_WRITE=true", "--set", "SPLIT_ENABLED=false"]);
+    std::fs::write(mounted.mnt().join("default/commands_obeyed/.schema/.table/MAX_FILESIZE"), "134217722").unwrap();
+    assert!(!mounted.errors().contains("kept and shown"), "{}", mounted.errors());
+    assert!(well(&["describe", at, "commands_obeyed"]).contains("134217722"));
+    cellfs(&["drop", at, "commands_made"]);
+    quiet(&["shell", "-n", at, "-e", "create 'commands_made', {NAME => 'f', DFS_REPLICATION => 1}"]);
+    well(&["drop", at, "commands_made"]);
+}
