@@ -16,10 +16,10 @@ pub use general::version_text;
 use super::arguments::Arguments;
 use super::eval::failure::{Failure, Outcome, refuse, table_name};
 use super::eval::value::Value;
+use super::regions::region_of;
 use super::registry::Entry;
 use super::session::Session;
 use crate::model::declared::describe;
-use crate::model::declared::region;
 use crate::model::{RowKey, TableName, TableSchema, TableState, check_row};
 use crate::{Error, ErrorKind};
 
@@ -87,13 +87,20 @@ impl Session<'_> {
     }
 }
 
-/// Refuses families that the table does not have, as a region does.
-fn check_families<'f>(table: &TableSchema, row: &[u8], mut families: impl Iterator<Item = &'f str>) -> Outcome<()> {
+/// Refuses families that the table does not have, as the region of the row does.
+fn check_families<'f>(
+    session: &Session<'_>,
+    table: &TableSchema,
+    row: &[u8],
+    mut families: impl Iterator<Item = &'f str>,
+) -> Outcome<()> {
     let Some(missing) = families.find(|family| !table.families.contains_key(*family)) else { return Ok(()) };
-    let region = region::region_of(table, row).map(|region| region.name).unwrap_or_default();
+    // A cluster that cannot tell its regions now has nothing else to say of them.
+    let region = region_of(&*session.backend()?, table, row).ok().flatten();
+    let region = region.map_or_else(String::new, |region| format!("region {} in ", region.name));
     refuse(format!(
         "org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException: Column family {missing} does not exist in \
-         region {region} in table {}",
+         {region}table {}",
         describe::table(table)
     ))
 }

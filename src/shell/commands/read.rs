@@ -132,8 +132,8 @@ fn filter(options: &mut Options) -> Outcome<Option<Vec<u8>>> {
     }
 }
 
-fn check_columns(table: &TableSchema, row: &[u8], read: &ReadSpec) -> Outcome<()> {
-    check_families(table, row, read.columns.keys().map(String::as_str))
+fn check_columns(session: &Session<'_>, table: &TableSchema, row: &[u8], read: &ReadSpec) -> Outcome<()> {
+    check_families(session, table, row, read.columns.keys().map(String::as_str))
 }
 
 fn versions(options: &Options) -> Outcome<u32> {
@@ -190,7 +190,7 @@ fn get(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let (read, mut format) = get_request(arguments)?;
     let table = session.enabled_table(&arguments.text(0))?;
     format.is_of_meta = table.name.is_meta();
-    check_columns(&table, &row, &read)?;
+    check_columns(session, &table, &row, &read)?;
     let backend = session.backend()?;
     let (get, mut cells, mut found) = (Get { table: table.name, row, read }, Cells::default(), false);
     let mut show = |piece: &Piece| {
@@ -226,7 +226,7 @@ fn by_piece(
 }
 
 /// What a scan asks for.
-fn scan_request(table: &TableSchema, options: &mut Options) -> Outcome<(Scan, Format)> {
+fn scan_request(session: &Session<'_>, table: &TableSchema, options: &mut Options) -> Outcome<(Scan, Format)> {
     let mut format = Format::take(options)?;
     let mut scan = Scan::all(table.name.clone());
     let read = &mut scan.read;
@@ -256,7 +256,7 @@ fn scan_request(table: &TableSchema, options: &mut Options) -> Outcome<(Scan, Fo
     scan.reversed = options.flag("REVERSED");
     scan.limit = options.integer("LIMIT", 0)?.and_then(|limit| u64::try_from(limit).ok()).filter(|limit| *limit > 0);
     scan.batch = options.integer("BATCH", 0)?.and_then(|batch| u32::try_from(batch).ok()).filter(|batch| *batch > 0);
-    check_columns(table, &scan.start, &scan.read)?;
+    check_columns(session, table, &scan.start, &scan.read)?;
     Ok((scan, format))
 }
 
@@ -277,7 +277,7 @@ fn scan(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     session.printer.heading("ROW", "COLUMN+CELL")?;
     let mut options = scan_options(arguments)?;
     let table = session.enabled_table(&arguments.text(0))?;
-    let (scan, mut format) = scan_request(&table, &mut options)?;
+    let (scan, mut format) = scan_request(session, &table, &mut options)?;
     format.is_of_meta = table.name.is_meta();
     let backend = session.backend()?;
     let (mut count, mut row, mut cells) = (0, String::new(), Cells::default());
@@ -312,7 +312,7 @@ fn count(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     };
     let interval = interval.and_then(|interval| u64::try_from(interval).ok()).unwrap_or(1000).max(1);
     let table = session.enabled_table(&arguments.text(0))?;
-    let (mut scan, _) = scan_request(&table, &mut options)?;
+    let (mut scan, _) = scan_request(session, &table, &mut options)?;
     // One cell a row is enough to know that the row is there.
     match scan.read.filter.take() {
         None => (scan.tells, scan.read.max_per_family) = (Tells::Infos, Some(1)),
@@ -337,7 +337,7 @@ fn get_counter(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Valu
     let mut read = ReadSpec::default();
     add_columns(&mut read, &mut Format::default(), std::slice::from_ref(arguments.get(2)));
     let table = session.enabled_table(&arguments.text(0))?;
-    check_columns(&table, &row, &read)?;
+    check_columns(session, &table, &row, &read)?;
     let result = session.backend()?.get(&Get { table: table.name, row, read })?;
     let text = match result.cells.first() {
         Some(cell) => format!("COUNTER VALUE = {}", counter(&cell.value)?),

@@ -85,7 +85,7 @@ impl Session<'_> {
     fn write_table(&self, text: &str, row: &[u8], family: Option<&str>) -> Outcome<TableName> {
         let table = self.enabled_table(text)?;
         if !table.read_only() {
-            check_families(&table, row, family.into_iter())?;
+            check_families(self, &table, row, family.into_iter())?;
         }
         Ok(table.name)
     }

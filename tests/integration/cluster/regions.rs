@@ -24,6 +24,13 @@ fn the_shell_tells_of_the_servers_and_regions_that_there_are() {
     shell(at, "create 'regions_told', 'f', SPLITS => ['g', 'p\\x00']");
     let list = shell(at, "list_regions 'regions_told'");
     assert!(list.contains("localhost,") && list.contains("3 rows") && list.contains("p\\x00"), "{list}");
+    let name = list.lines().find_map(|line| line.find("regions_told,g,").map(|at| &line[at..])).unwrap();
+    let name = name.split(' ').next().unwrap();
+    for script in ["put 'regions_told', 'h', 'nofam:q', 'v'", "get 'regions_told', 'h', 'nofam'"] {
+        let (out, said, done) = cellfs(&["shell", "-n", at, "-e", script]);
+        let expected = format!("Column family nofam does not exist in region {name} in table 'regions_told'");
+        assert!(!done && (out + &said).contains(&expected), "{said}, not {expected}");
+    }
     let found = shell(at, "locate_region 'regions_told', 'h'");
     assert!(found.contains("localhost:") && found.contains("STARTKEY => 'g', ENDKEY => 'p\\x00'"), "{found}");
     assert!(shell(at, "get_splits 'regions_told'").contains("Total number of splits = 3\ng\np\\x00"));
