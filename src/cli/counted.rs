@@ -2,16 +2,75 @@
 
 use std::path::Path;
 
-use crate::backend::Status;
+use serde_json::{Value as Json, json};
+
+use crate::backend::{Backend, Status};
 use crate::daemon::find::serving as sockets;
 use crate::daemon::mounts::locate;
 use crate::daemon::{Absent, DaemonNumbers, open_backend};
 use crate::{Error, Result};
 
+/// How much of a status is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    All,
+    /// Files, memtables and why something fails: what a cluster tells.
+    Files,
+    /// Why something fails: the cluster tells nothing now.
+    Nothing,
+}
+
+/// What no cluster tells.
+const OF_STORES: [&str; 18] = [
+    "cells",
+    "live_bytes",
+    "dead_bytes",
+    "index_bytes",
+    "memtable_cells",
+    "last_seq",
+    "checkpoint_seq",
+    "synced_seq",
+    "flushes",
+    "compactions",
+    "activity",
+    "cells_read",
+    "damaged_reads",
+    "expired_segments",
+    "disk_total",
+    "disk_free",
+    "disk_available",
+    "disk_writable",
+];
+const OF_FILES: [&str; 3] = ["segments", "segment_bytes", "memtable_bytes"];
+
+impl Known {
+    pub fn of(backend: &dyn Backend) -> Self {
+        match backend.cluster_numbers() {
+            Ok(None) => Self::All,
+            Ok(Some(_)) => Self::Files,
+            Err(_) => Self::Nothing,
+        }
+    }
+
+    /// A status for programs: what is not known is null.
+    pub fn json(self, status: &Status) -> Json {
+        let mut object = serde_json::to_value(status).unwrap_or_default();
+        object["dead_bytes"] = json!(status.segment_bytes.saturating_sub(status.live_bytes));
+        let (of_stores, of_files) = match self {
+            Self::All => (&OF_STORES[..0], &OF_FILES[..0]),
+            Self::Files => (&OF_STORES[..], &OF_FILES[..0]),
+            Self::Nothing => (&OF_STORES[..], &OF_FILES[..]),
+        };
+        of_stores.iter().chain(of_files).for_each(|name| object[*name] = Json::Null);
+        object
+    }
+}
+
 /// What is known of a store.
 pub struct Stats {
     pub directory: String,
     pub status: Status,
+    pub known: Known,
     /// `None`: it is not mounted.
     pub mounted: Option<Mounted>,
 }
@@ -35,6 +94,7 @@ pub fn collect(store: &Path) -> Result<Stats> {
     });
     let mounted = mounted.transpose()?;
     drop(client);
-    let status = open_backend(store, Absent::Refuse)?.status()?;
-    Ok(Stats { directory: directory.display().to_string(), status, mounted })
+    let backend = open_backend(store, Absent::Refuse)?;
+    let (status, known) = (backend.status()?, Known::of(backend.as_ref()));
+    Ok(Stats { directory: directory.display().to_string(), status, known, mounted })
 }

@@ -2,13 +2,17 @@
 
 use std::fmt::Write;
 
-use super::counted::{Mounted, Stats};
+use super::counted::{Known, Mounted, Stats};
 use crate::fs::OperationNumbers;
 
 /// The whole exposition.
 pub fn text(stats: &Stats) -> String {
     let mut page = Page { text: String::new(), store: stats.directory.clone() };
-    page.store(stats);
+    match stats.known {
+        Known::All => page.store(stats),
+        Known::Files => page.files(stats),
+        Known::Nothing => {}
+    }
     page.one("cellfs_mounted", "gauge", "Whether a daemon serves the store.", u8::from(stats.mounted.is_some()));
     if let Some(mounted) = &stats.mounted {
         page.daemon(mounted);
@@ -54,6 +58,14 @@ impl Page {
         for (value, number) in values {
             self.sample(name, &[(label, value)], number);
         }
+    }
+
+    /// What a cluster tells.
+    fn files(&mut self, stats: &Stats) {
+        let status = &stats.status;
+        self.one("cellfs_segments", "gauge", "Files of the cluster's stores.", status.segments);
+        self.each(("cellfs_segment_bytes", "gauge", "Bytes of these."), "state", &[("all", status.segment_bytes)]);
+        self.one("cellfs_memtable_bytes", "gauge", "Memory of what is in no file yet.", status.memtable_bytes);
     }
 
     fn store(&mut self, stats: &Stats) {

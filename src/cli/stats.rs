@@ -7,9 +7,10 @@ use serde_json::{Value as Json, json};
 
 use super::Answer;
 use super::args::StatsArgs;
-use super::counted::{Mounted, Stats, collect};
+use super::counted::{Known, Mounted, Stats, collect};
 use super::output::Output;
 use super::prometheus;
+use crate::backend::Status;
 use crate::daemon::DaemonNumbers;
 use crate::fs::OperationNumbers;
 use crate::{Error, ErrorKind, Result};
@@ -76,15 +77,39 @@ fn as_json(stats: &Stats) -> Json {
             "operations": operations, "commands": numbers.commands,
         })
     });
-    let mut store = serde_json::to_value(&stats.status).unwrap_or_default();
-    store["dead_bytes"] = json!(stats.status.segment_bytes.saturating_sub(stats.status.live_bytes));
-    json!({ "directory": stats.directory, "store": store, "daemon": daemon })
+    json!({ "directory": stats.directory, "store": stats.known.json(&stats.status), "daemon": daemon })
 }
 
 fn print(output: &mut Output, stats: &Stats) -> Result<()> {
     let status = &stats.status;
-    let dead = status.segment_bytes.saturating_sub(status.live_bytes);
     let mut line = |name: &str, value: String| output.line(&format!("{name:<22} {value}"));
+    match stats.known {
+        Known::All => print_store(status, &mut line)?,
+        Known::Files => {
+            line("files", format!("{} ({} bytes)", status.segments, status.segment_bytes))?;
+            line("memtable", format!("{} bytes", status.memtable_bytes))?;
+        }
+        Known::Nothing => {}
+    }
+    if let Some(error) = status.poisoned.as_ref().or(status.last_error.as_ref()) {
+        line("last error", error.escape_debug().to_string())?;
+    }
+    let Some(Mounted { mount_point, pid, numbers, .. }) = &stats.mounted else {
+        return line("mount", "none; a mounted store has the numbers of its daemon too".to_owned());
+    };
+    line("mount", format!("{} (pid {pid})", mount_point.escape_debug()))?;
+    if stats.known == Known::All {
+        line("expired segments", status.expired_segments.to_string())?;
+    }
+    line("memory", format!("{} bytes", numbers.resident_bytes))?;
+    line("nodes", format!("{} of at most {}", numbers.mount.nodes, numbers.mount.nodes_most))?;
+    line("open files", numbers.mount.handles.to_string())?;
+    line("refusals", format!("{} (the last are in .info/errors)", numbers.mount.refusals))?;
+    print_counts(output, numbers)
+}
+
+fn print_store(status: &Status, line: &mut dyn FnMut(&str, String) -> Result<()>) -> Result<()> {
+    let dead = status.segment_bytes.saturating_sub(status.live_bytes);
     line("cells", status.cells.to_string())?;
     line("live bytes", status.live_bytes.to_string())?;
     line("dead bytes", dead.to_string())?;
@@ -94,20 +119,7 @@ fn print(output: &mut Output, stats: &Stats) -> Result<()> {
     line("compactions", status.compactions.to_string())?;
     line("cells read", status.cells_read.to_string())?;
     line("damaged reads", status.damaged_reads.to_string())?;
-    line("now", if status.activity.is_empty() { "idle".to_owned() } else { status.activity.clone() })?;
-    if let Some(error) = status.poisoned.as_ref().or(status.last_error.as_ref()) {
-        line("last error", error.escape_debug().to_string())?;
-    }
-    let Some(Mounted { mount_point, pid, numbers, .. }) = &stats.mounted else {
-        return line("mount", "none; a mounted store has the numbers of its daemon too".to_owned());
-    };
-    line("mount", format!("{} (pid {pid})", mount_point.escape_debug()))?;
-    line("expired segments", status.expired_segments.to_string())?;
-    line("memory", format!("{} bytes", numbers.resident_bytes))?;
-    line("nodes", format!("{} of at most {}", numbers.mount.nodes, numbers.mount.nodes_most))?;
-    line("open files", numbers.mount.handles.to_string())?;
-    line("refusals", format!("{} (the last are in .info/errors)", numbers.mount.refusals))?;
-    print_counts(output, numbers)
+    line("now", if status.activity.is_empty() { "idle".to_owned() } else { status.activity.clone() })
 }
 
 fn print_counts(output: &mut Output, numbers: &DaemonNumbers) -> Result<()> {

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::Answer;
 use super::args::StoreArgs;
+use super::counted::Known;
 use super::output::{Output, json_bytes};
 use crate::Result;
 use crate::backend::{Backend, Status};
@@ -25,12 +26,11 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     let daemon = sockets::serving(&asked)?;
     let backend = open_backend(&asked, Absent::Refuse)?;
     let mounted = Mounted::of(&directory, daemon)?;
-    let status = backend.status()?;
+    let (status, known) = (backend.status()?, Known::of(backend.as_ref()));
     let answer = if status.poisoned.is_none() { Answer::Yes } else { Answer::No };
     let mut output = Output::new();
     if json {
-        let mut object = serde_json::to_value(&status).unwrap_or_default();
-        object["dead_bytes"] = json!(status.segment_bytes.saturating_sub(status.live_bytes));
+        let mut object = known.json(&status);
         object["not_unique"] = json!(twofold(backend.as_ref())?);
         object["store"] = json_bytes(directory.as_os_str().as_bytes());
         object["mount_point"] = json!(mounted.mount_point.as_deref().map(json_bytes));
@@ -48,9 +48,11 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     if let Some(error) = status.poisoned {
         line("POISONED", format!("this store takes no changes any more: {error}"))?;
     }
-    if locate::is_cluster(&directory) {
-        line("files", format!("{} ({} bytes)", status.segments, status.segment_bytes))?;
-        line("memory", format!("{} bytes not flushed", status.memtable_bytes))?;
+    if known != Known::All {
+        if known == Known::Files {
+            line("files", format!("{} ({} bytes)", status.segments, status.segment_bytes))?;
+            line("memory", format!("{} bytes not flushed", status.memtable_bytes))?;
+        }
         if let Some(error) = status.last_error {
             line("last error", error)?;
         }

@@ -14,6 +14,7 @@ use serde_json::{Value as Json, json};
 
 use super::Answer;
 use super::args::TopArgs;
+use super::counted::Known;
 use super::follow::{Follow, Tally, most, mount_of, stopped};
 use super::output::{Output, json_bytes};
 use super::profile;
@@ -22,7 +23,7 @@ use crate::backend::{Backend, Status};
 use crate::daemon::DaemonNumbers;
 use crate::daemon::control::client::Client;
 use crate::daemon::find::serving as sockets;
-use crate::daemon::mounts::locate::MountEntry;
+use crate::daemon::mounts::locate::{MountEntry, is_cluster};
 use crate::error::printable;
 use crate::{Error, ErrorKind, Result};
 
@@ -104,14 +105,20 @@ impl Source {
             "pid": self.client.pid(), "started_at": numbers.started_at, "resident_bytes": numbers.resident_bytes,
             "nodes": numbers.mount.nodes, "open_handles": numbers.mount.handles,
         });
-        object["store"] = serde_json::to_value(&status).unwrap_or_default();
+        object["store"] = self.known().json(&status);
         Ok(object)
     }
 
     fn next(&mut self, interval: Duration, stop: &AtomicBool) -> Result<Frame> {
         let Look { tally, lasted, numbers, status } = self.look(interval, stop)?;
         let now = self.client.now().0.max(numbers.started_at);
-        Ok(frame(&self.title, (&numbers, &status, now), &tally, lasted))
+        let store = of_store(&numbers, (&status, self.known()));
+        Ok(frame(&self.title, (&numbers, store, now), &tally, lasted))
+    }
+
+    /// The daemon says what it was told itself.
+    fn known(&self) -> Known {
+        if is_cluster(&self.mount.source) { Known::Files } else { Known::All }
     }
 }
 
@@ -119,18 +126,49 @@ fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
+/// What is told of the daemon's memory and the store.
+fn of_store(numbers: &DaemonNumbers, (status, known): (&Status, Known)) -> Vec<String> {
+    let memory = format!(
+        "memory {}, {} nodes, {} open files",
+        mib(numbers.resident_bytes),
+        numbers.mount.nodes,
+        numbers.mount.handles
+    );
+    let (memtable, bytes, segments) = (mib(status.memtable_bytes), mib(status.segment_bytes), status.segments);
+    let mut lines = match known {
+        Known::All => {
+            let activity = if status.activity.is_empty() { "idle" } else { &status.activity };
+            let compaction = status.compaction.as_ref().map_or_else(
+                || format!("{} so far", status.compactions),
+                |c| format!("{}:{} {} %", c.table, c.family, c.percent),
+            );
+            vec![
+                format!("{memory}; memtable {memtable} in {} cells", status.memtable_cells),
+                format!(
+                    "store {} cells, {bytes} in {segments} segments; disk {} writable",
+                    status.cells,
+                    mib(status.disk_writable)
+                ),
+                format!("flushes {}; compactions: {compaction}; now: {}", status.flushes, printable(activity)),
+            ]
+        }
+        Known::Files => vec![memory, format!("cluster {bytes} in {segments} files, {memtable} in memory")],
+        Known::Nothing => vec![memory],
+    };
+    if let Some(error) = status.poisoned.as_ref().or(status.last_error.as_ref()) {
+        lines.push(format!("last error: {}", printable(error)));
+    }
+    lines
+}
+
 fn frame(
     title: &str,
-    (numbers, status, now): (&DaemonNumbers, &Status, i64),
+    (numbers, store, now): (&DaemonNumbers, Vec<String>, i64),
     tally: &Tally,
     lasted: Duration,
 ) -> Frame {
     let each = |count: u64| format!("{:.1}", count as f64 / lasted.as_secs_f64().max(1e-9));
-    let (all, activity) = (&tally.all, if status.activity.is_empty() { "idle" } else { &status.activity });
-    let compaction = status.compaction.as_ref().map_or_else(
-        || format!("{} so far", status.compactions),
-        |c| format!("{}:{} {} %", c.table, c.family, c.percent),
-    );
+    let all = &tally.all;
     let mut head = vec![
         format!("{title}, {} s since its start", (now - numbers.started_at) / 1000),
         format!(
@@ -141,26 +179,8 @@ fn frame(
             duration(all.quantile(0.99)),
             duration(all.quantile(1.0))
         ),
-        format!(
-            "memory {}, {} nodes, {} open files; memtable {} in {} cells",
-            mib(numbers.resident_bytes),
-            numbers.mount.nodes,
-            numbers.mount.handles,
-            mib(status.memtable_bytes),
-            status.memtable_cells
-        ),
-        format!(
-            "store {} cells, {} in {} segments; disk {} writable",
-            status.cells,
-            mib(status.segment_bytes),
-            status.segments,
-            mib(status.disk_writable)
-        ),
-        format!("flushes {}; compactions: {compaction}; now: {}", status.flushes, printable(activity)),
     ];
-    if let Some(error) = status.poisoned.as_ref().or(status.last_error.as_ref()) {
-        head.push(format!("last error: {}", printable(error)));
-    }
+    head.extend(store);
     let requests = most(&tally.requests, usize::MAX).into_iter().map(|(name, spent)| {
         let latencies = [spent.mean(), spent.quantile(0.5), spent.quantile(0.99), spent.quantile(1.0)].map(duration);
         let [mean, median, tail, longest] = latencies;

@@ -25,6 +25,19 @@ fn commands_ask_the_daemon_of_a_mount() {
     let _ = errno(std::fs::rename(mounted.path("r"), mounted.path("s")));
     let stats = well(&["stats", mnt]);
     assert!(stats.contains("(pid ") && stats.contains("open files") && stats.contains("lookup"), "{stats}");
+    let plain = well(&["stats", &at]) + &well(&["stats", "--prometheus", mnt]) + &well(&["top", "--count", "1", mnt]);
+    for word in ["cells", "flushes", "live", "dead", "sequence", "disk"] {
+        assert!(!stats.contains(word) && !plain.contains(word), "{word} is not known: {stats}{plain}");
+    }
+    assert!(stats.contains("\nmemtable ") && plain.contains("cellfs_memtable_bytes"), "{stats}{plain}");
+    for args in [["stats", "--json", mnt], ["status", "--json", mnt]] {
+        let found: serde_json::Value = serde_json::from_str(&well(&args)).unwrap();
+        let store = found.get("store").filter(|store| store.is_object()).unwrap_or(&found);
+        for name in ["cells", "live_bytes", "dead_bytes", "cells_read", "flushes", "last_seq", "disk_total"] {
+            assert_eq!(store.get(name), Some(&serde_json::Value::Null), "{name}: {found}");
+        }
+        assert!(store["segments"].is_u64() && store["memtable_bytes"].is_u64(), "{found}");
+    }
     assert!(well(&["status", mnt]).contains(&format!("mounted at {mnt} by pid")));
     assert!(well(&["status", &at]).contains(&format!("{at} (mounted at ")));
     let top = well(&["top", "--count", "1", "--interval", "0.2", mnt]);
