@@ -23,6 +23,8 @@ pub struct Node {
     pub(in crate::fs) runs: AtomicU32,
     /// What is known of its cell may not be current any more.
     stale: AtomicBool,
+    /// The pages that the kernel has may be another version's.
+    pages_old: AtomicBool,
     /// When somebody else last changed its cell, ms; 0: never.
     changed_ms: AtomicI64,
     /// When the store was last asked for its cell, ms by the store's clock; 0: never.
@@ -39,6 +41,9 @@ pub struct NodeState {
     pub session: Option<Box<Session>>,
     /// Without a name: nothing of it is committed any more.
     pub unlinked: bool,
+    /// Its cell was removed elsewhere while it was open: the kernel may still come to it by the name, of which there may be
+    /// another by now.
+    pub outlived: bool,
     /// Why it was never stored, where that is why it has no name.
     pub refused: Option<crate::ErrorKind>,
     /// An attribute file that was created and not set yet.
@@ -77,6 +82,7 @@ impl Node {
             opens: AtomicU32::new(0),
             runs: AtomicU32::new(0),
             stale: AtomicBool::new(false),
+            pages_old: AtomicBool::new(false),
             changed_ms: AtomicI64::new(0),
             asked_ms: AtomicI64::new(0),
             state: Mutex::default(),
@@ -115,6 +121,16 @@ impl Node {
     /// Whether it was marked since this was last asked.
     pub fn take_stale(&self) -> bool {
         self.stale.swap(false, Ordering::AcqRel)
+    }
+
+    /// The next open drops the pages of before.
+    pub fn mark_pages_old(&self) {
+        self.pages_old.store(true, Ordering::Release);
+    }
+
+    /// Whether they were marked since this was last asked.
+    pub fn take_pages_old(&self) -> bool {
+        self.pages_old.swap(false, Ordering::AcqRel)
     }
 
     /// Its cell was changed by somebody else at this time.

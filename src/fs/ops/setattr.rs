@@ -118,6 +118,7 @@ fn truncate(fs: &Fs, node: &Arc<Node>, size: u64, handle: Option<u64>) -> Result
     writable::check_family(fs, &key)?;
     let file = new_file(node);
     let mut state = node.state();
+    told::check_named(&state)?;
     resize(fs, &file, &mut state, size)?;
     let done = commit::commit_last(fs, &file, &mut state);
     drop(state);
@@ -130,7 +131,7 @@ fn truncate(fs: &Fs, node: &Arc<Node>, size: u64, handle: Option<u64>) -> Result
 fn resize(fs: &Fs, file: &FileHandle, state: &mut NodeState, size: u64) -> Result<()> {
     let stored = state.cell.as_ref().and_then(|cell| cell.tags.file.mode());
     let session = write::session(fs, &file.node, state)?;
-    access::end_privileges(session, stored);
+    access::end_privileges(fs, file.node.ino, session, stored);
     load::beyond(fs, &file.node.key().place, |beyond| session.content.resize(size, beyond))?;
     session.appends = None;
     session.file.mtime = None;

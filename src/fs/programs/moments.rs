@@ -32,10 +32,10 @@ impl Moments {
     pub(in crate::fs) fn of(&self, text: &[u8], caller: Caller, now: Timestamp, fresh: Timestamp) -> Timestamp {
         let group = group_of(caller);
         let mut walks = self.0.lock();
-        walks.retain(|walk| now.0 - walk.last_look.0 < PAUSE_OF_FIRST_MS);
+        walks.retain(|walk| now.0.abs_diff(walk.last_look.0) < PAUSE_OF_FIRST_MS.unsigned_abs());
         let goes_on = |walk: &&mut Walk| {
             let pause = if walk.first == caller.pid { PAUSE_OF_FIRST_MS } else { PAUSE_MS };
-            walk.text == text && walk.group == group && now.0 - walk.last_look.0 < pause
+            walk.text == text && walk.group == group && now.0.abs_diff(walk.last_look.0) < pause.unsigned_abs()
         };
         if let Some(walk) = walks.iter_mut().find(goes_on) {
             walk.last_look = now;

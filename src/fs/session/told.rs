@@ -16,7 +16,7 @@ use crate::fs::bytes::content::Session;
 use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::load;
-use crate::fs::shown::{attr, expiry, known};
+use crate::fs::shown::{attr, expiry, kernel, known};
 use crate::model::CellInfo;
 use crate::tree::found::Facts;
 use crate::tree::place::{NodeKey, Place};
@@ -86,8 +86,10 @@ pub fn current(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) -> Result<Optio
         Some(Facts::Cell(cell)) => Some(Box::new(cell)),
         _ => None,
     };
-    if let (None, Some(last)) = (&state.cell, last) {
-        outlive(fs, node, state, &last)?;
+    match (&state.cell, last) {
+        (None, Some(last)) => outlive(fs, node, state, &last)?,
+        (Some(cell), last) => expiry::drop_pages(fs, node, last.as_deref(), cell),
+        (None, None) => {}
     }
     Ok(state.cell.as_deref().cloned())
 }
@@ -99,8 +101,18 @@ fn outlive(fs: &Fs, node: &Arc<Node>, state: &mut NodeState, last: &CellInfo) ->
         return Ok(());
     }
     state.session = Some(Box::new(Session::new(load::load(fs, &node.key().place, last)?, last.mtime())));
-    state.unlinked = true;
+    (state.unlinked, state.outlived) = (true, true);
+    kernel::invalidate_name(fs, &node.key());
     fs.nodes.detach(node);
+    Ok(())
+}
+
+/// Refuses to whoever comes by its name what has outlived its cell: nothing of it is committed. The kernel looks the name
+/// up again then.
+pub fn check_named(state: &NodeState) -> Result<()> {
+    if state.outlived {
+        return Err(Error::new(ErrorKind::Stale, "the cell was removed while this file was open; open it again"));
+    }
     Ok(())
 }
 

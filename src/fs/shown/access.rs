@@ -8,6 +8,7 @@ use crate::fs::bytes::content::Session;
 use crate::fs::caller::Creator;
 use crate::fs::nodes::modes::Modes;
 use crate::fs::nodes::node::NodeState;
+use crate::fs::shown::kernel;
 use crate::model::{FileAttributes, FileChange, MODE_BITS};
 use crate::tree::found::Facts;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace};
@@ -138,10 +139,11 @@ pub fn by_creator(fs: &Fs, key: &NodeKey, creator: Creator) -> FileChange {
     }
 }
 
-/// Other bytes end the bits with which a file is run as its owner.
-pub fn end_privileges(session: &mut Session, stored: Option<u16>) {
+/// Other bytes end the bits with which a file is run as its owner. The kernel, which has its attributes still, is told.
+pub fn end_privileges(fs: &Fs, ino: u64, session: &mut Session, stored: Option<u16>) {
     if let Some(mode) = session.file.mode.or(stored).and_then(without_privileges) {
         session.file.mode = Some(mode);
+        kernel::invalidate_inode(fs, ino);
     }
 }
 

@@ -97,6 +97,7 @@ fn trim_nodes(fs: &Fs) {
 pub fn note_facts(fs: &Fs, node: &Node, state: &mut NodeState, facts: Option<Facts>) -> Option<Facts> {
     match facts {
         Some(Facts::Cell(cell)) => {
+            expiry::drop_pages(fs, node, state.cell.as_deref(), &cell);
             node.note_told(state, cell, fs.tree.backend.now());
             None
         }

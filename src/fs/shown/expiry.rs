@@ -5,6 +5,8 @@ use std::time::Duration;
 use crate::Result;
 use crate::backend::Versions;
 use crate::fs::base::Fs;
+use crate::fs::nodes::node::Node;
+use crate::fs::shown::kernel;
 use crate::model::{CellInfo, TimeRange, Timestamp};
 use crate::tree::place::{NodeKey, Place};
 
@@ -40,6 +42,16 @@ pub fn first_expiry(fs: &Fs, key: &NodeKey) -> Result<Option<Timestamp>> {
     let Some(family) = families.first() else { return Ok(None) };
     let first = fs.tree.backend.list_columns(table, row, family, None, TimeRange::ALL, 1)?;
     Ok(first.first().and_then(|(_, cell)| cell.expires_at))
+}
+
+/// `next` is what reads see once `last` has expired: the kernel, which compares lengths and mtimes, may take the pages of
+/// the one for those of the other.
+pub fn drop_pages(fs: &Fs, node: &Node, last: Option<&CellInfo>, next: &CellInfo) {
+    let is_another = |last: &CellInfo| (last.timestamp, last.seq) != (next.timestamp, next.seq);
+    if last.is_some_and(|last| !is_fresh(fs, last) && is_another(last)) {
+        node.mark_pages_old();
+        kernel::invalidate_inode(fs, node.ino);
+    }
 }
 
 pub fn is_fresh(fs: &Fs, cell: &CellInfo) -> bool {

@@ -64,6 +64,25 @@ fn mount_the_version_before_shows_again_when_a_newer_one_expires() {
 }
 
 #[test]
+fn mount_the_version_before_is_read_though_it_has_the_length_and_the_mtime_of_the_expired_one() {
+    let fixture = Fixture::new();
+    let (family, store) = (fixture.family("row"), fixture.store());
+    let shell = |script: &str| {
+        let output = std::process::Command::new("sh").args(["-c", script]).current_dir(&family).output().unwrap();
+        assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    shell("echo old > q; touch -d @1000000 q; sleep 0.05; echo new > q; touch -d @1000000 q");
+    assert_eq!(shell("setfattr -n user.cellfs.ttl -v 1500 q; cat q"), "new\n");
+    let held = fs::File::open(family.join("q")).unwrap();
+    let stored = || fixture.cellfs(&["get", "--value", store.to_str().unwrap(), "t", "row", "f:q"]).stdout;
+    assert!(becomes(|| stored().starts_with(b"old")));
+    assert_eq!(shell("cat q; cp q copy; cat copy"), "old\nold\n");
+    let mut text = [0; 4];
+    assert!(becomes(|| std::os::unix::fs::FileExt::read_at(&held, &mut text, 0).unwrap() == 4 && text == *b"old\n"));
+}
+
+#[test]
 fn mount_directories_of_a_family_that_gets_a_ttl_vanish_too() {
     let fixture = Fixture::new();
     let store = fixture.store();

@@ -352,3 +352,53 @@ fn mount_the_kernel_enforces_modes_and_owners() {
     assert_eq!(as_nobody("cat n@counter; stat -c '%a %u %g' n"), "7 600 65534 65534");
     assert_eq!(owner(&family.join("own")), (65_534, 65_534));
 }
+
+#[test]
+fn mount_the_sticky_bit_keeps_the_files_of_others_from_new_versions() {
+    if !is_root() {
+        return println!("skipped: only root can act as several users");
+    }
+    let fixture = Fixture::with_options("allow_other");
+    let family = fixture.family("r");
+    fs::write(family.join("roots"), "r").unwrap();
+    set_mode(&family, 0o1777);
+    let as_user = |uid: u32, script: &str| {
+        let shell = format!("exec setpriv --reuid={uid} --regid={uid} --clear-groups bash -c \"$0\"");
+        let output = Command::new("bash").args(["-c", &shell, script]).current_dir(&family).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).trim().replace('\n', " ")
+    };
+    for make in ["echo evil > roots@9999999999999", "echo mine > mine; mv mine roots@9999999999999"] {
+        assert_eq!(as_user(65_534, &format!("({make}) 2>/dev/null || echo refused; cat roots")), "refused r", "{make}");
+    }
+    // Of one's own, and root.
+    assert_eq!(as_user(65_534, "echo a > own; echo b > own@9999999999999; cat own"), "b");
+    assert_eq!(as_user(65_533, "echo c > own@9999999999998 || echo refused; cat own"), "refused b");
+    fs::write(family.join("roots@9999999999999"), "newer").unwrap();
+    assert_eq!(fs::read_to_string(family.join("roots")).unwrap(), "newer");
+    set_mode(&family, 0o777);
+    assert_eq!(as_user(65_533, "echo d > own@99999999999999; cat own"), "d");
+}
+
+#[test]
+fn mount_other_bytes_end_the_set_user_id_bit_at_once() {
+    if !is_root() {
+        return println!("skipped: only root can act as several users");
+    }
+    let fixture = Fixture::with_options("allow_other,cache=60");
+    let family = fixture.family("r");
+    let writes =
+        ["echo more >> run", "echo x | dd of=run conv=notrunc status=none", "fallocate -l 100 run", "echo > run"];
+    for write in writes {
+        let file = family.join("run");
+        fs::write(&file, "#!/bin/sh\n").unwrap();
+        chown(&file, None, Some(65_534)).unwrap();
+        set_mode(&file, 0o6775);
+        let shell = "exec setpriv --reuid=65534 --regid=65534 --clear-groups bash -c \"$0\"";
+        let status = Command::new("bash").args(["-c", shell, write]).current_dir(&family).status().unwrap();
+        assert!(status.success(), "{write}");
+        // It asks for the mode alone, which the kernel may have still.
+        let told = Command::new("stat").args(["-c", "%a"]).arg(&file).output().unwrap().stdout;
+        assert_eq!(String::from_utf8(told).unwrap().trim(), "775", "{write}");
+        fs::remove_file(&file).unwrap();
+    }
+}

@@ -82,7 +82,7 @@ pub fn write(fs: &Fs, number: u64, offset: u64, data: &[u8], append: bool) -> Re
     let stored = state.cell.as_ref().and_then(|cell| cell.tags.file.mode());
     file.state.lock().check_failed()?;
     let session = write::session(fs, &file.node, &mut state)?;
-    access::end_privileges(session, stored);
+    access::end_privileges(fs, file.node.ino, session, stored);
     let at = if append { session.content.len() } else { offset };
     if at != offset {
         // The kernel knew an older length, and keeps the bytes at the wrong place.

@@ -32,6 +32,7 @@ pub fn open(fs: &Fs, ino: u64, flags: OpenFlags) -> Result<Opened> {
     }
     let exists = {
         let mut state = node.state();
+        told::check_named(&state)?;
         match &key.place {
             // Its bytes are nowhere else.
             Place::Scratch(place) if state.session.is_none() => match fs.scratch.meta(place)? {
@@ -54,13 +55,14 @@ fn open_cell(fs: &Fs, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Resul
     let changes = flags.write || flags.truncate;
     let is_direct = plain && !changes && !flags.execute && told::is_read_past_pages(fs, &node);
     let _running = flags.execute.then(|| Running::begin(&node));
+    let keep_cache = plain && !node.take_pages_old();
     let file = Arc::new(FileHandle { node, state: FileState::default().into(), is_direct, _running });
     if flags.truncate {
         let mut state = file.node.state();
         empty(fs, &mut state, &file, None);
     }
     let handle = fs.handles.add(Handle::File(Arc::clone(&file)))?;
-    Ok(Opened { handle, keep_cache: plain, no_flush: !changes, direct: is_direct })
+    Ok(Opened { handle, keep_cache, no_flush: !changes, direct: is_direct })
 }
 
 /// Makes the file empty for everybody on the mount; committed at release if nothing is written.
@@ -70,7 +72,7 @@ pub fn empty(fs: &Fs, state: &mut NodeState, file: &FileHandle, appends: Option<
     let dirty = state.session.as_ref().map_or(0, |s| s.dirty_handles) + u32::from(!was_dirty);
     let mut session = Session::new(Content::empty(), fs.time_of_change());
     session.file = state.session.as_ref().map(|s| FileChange { mtime: None, ..s.file }).unwrap_or_default();
-    access::end_privileges(&mut session, state.cell.as_ref().and_then(|cell| cell.tags.file.mode()));
+    access::end_privileges(fs, file.node.ino, &mut session, state.cell.as_ref().and_then(|cell| cell.tags.file.mode()));
     (session.appends, session.dirty_handles) = (appends, dirty);
     state.session = Some(Box::new(session));
     own.emptied = true;
