@@ -2,6 +2,7 @@
 
 pub(super) mod ahead;
 pub(super) mod filters;
+pub(super) mod hidden;
 pub(super) mod kept;
 pub(super) mod listing;
 pub(super) mod reading;

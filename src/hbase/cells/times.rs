@@ -14,9 +14,10 @@ use super::reading::{ALL_VERSIONS, of_row, raw};
 use crate::hbase::HBase;
 use crate::hbase::client::proto::data;
 use crate::hbase::client::proto::filter::lengths_only;
+use crate::hbase::client::wire::cell::PUT;
 use crate::hbase::client::{Cell, Scanner};
 use crate::hbase::convert::{table_name, time_range};
-use crate::model::{Mutation, Qualifier, RowKey, TableName, Time, TimeRange, Timestamp};
+use crate::model::{Mutation, Qualifier, RowKey, TableName, Time, TimeRange, Timestamp, hidden_for_good};
 use crate::{Error, ErrorKind, Result};
 
 /// Columns share these: a column's timestamps of this process never come twice.
@@ -51,18 +52,20 @@ impl Given {
     }
 }
 
-/// What the row has from some time on, tombstones among it: the greatest timestamp of each column.
+/// What the row has from some time on, tombstones among it: the greatest timestamp of each column, and whether a tombstone
+/// has it.
 #[derive(Default)]
-struct Later(BTreeMap<(Vec<u8>, Qualifier), i64>);
+struct Later(BTreeMap<(Vec<u8>, Qualifier), (i64, bool)>);
 
 impl Later {
     fn take(&mut self, cell: Cell) {
-        let latest = self.0.entry((cell.family, cell.qualifier)).or_insert(cell.timestamp);
-        *latest = cell.timestamp.max(*latest);
+        let this = (cell.timestamp, cell.kind != PUT);
+        let latest = self.0.entry((cell.family, cell.qualifier)).or_insert(this);
+        *latest = this.max(*latest);
     }
 
     /// Of a column and of the family's tombstones; without a qualifier of the whole family.
-    fn of(&self, family: &str, qualifier: Option<&[u8]>) -> Option<i64> {
+    fn of(&self, family: &str, qualifier: Option<&[u8]>) -> Option<(i64, bool)> {
         let concerns = |(name, column): &&(Vec<u8>, Qualifier)| {
             name == family.as_bytes() && qualifier.is_none_or(|wanted| column == wanted || column.is_empty())
         };
@@ -139,9 +142,17 @@ pub(in crate::hbase) struct Times<'a> {
 }
 
 impl Times<'_> {
+    /// Refuses a put behind a tombstone of the last time that there is.
+    pub fn check_not_last(&self, family: &str, qualifier: &[u8]) -> Result<()> {
+        match self.later.and_then(|later| later.of(family, Some(qualifier))) {
+            Some((time, true)) if time >= Timestamp::MAX.0 => Err(hidden_for_good(family, qualifier)),
+            _ => Ok(()),
+        }
+    }
+
     /// The timestamp of a put or a tombstone of a column (`None`: of a family); `None`: the server's clock.
     pub fn of(&self, time: Time, family: &str, qualifier: Option<&[u8]>) -> Result<Option<Timestamp>> {
-        let latest = self.later.and_then(|later| later.of(family, qualifier));
+        let latest = self.later.and_then(|later| later.of(family, qualifier)).map(|(time, _)| time);
         let after = |least: i64| {
             let least = latest.map_or(least, |latest| least.max(latest.saturating_add(1)));
             let column = (self.table, self.row, family, qualifier);
@@ -195,12 +206,13 @@ mod tests {
             family: b"f".to_vec(),
             qualifier: qualifier.into(),
             timestamp,
-            kind: 4,
+            kind: PUT,
             value: Vec::new(),
         };
         [cell("", 7), cell("a", 5), cell("a", 4), cell("b", 9)].into_iter().for_each(|cell| later.take(cell));
-        assert_eq!(later.of("f", Some(b"a")), Some(7));
-        assert_eq!(later.of("f", Some(b"b")), Some(9));
-        assert_eq!((later.of("f", None), later.of("g", None)), (Some(9), None));
+        later.take(Cell { kind: 12, ..cell("b", 9) });
+        assert_eq!(later.of("f", Some(b"a")), Some((7, false)));
+        assert_eq!(later.of("f", Some(b"b")), Some((9, true)));
+        assert_eq!((later.of("f", None), later.of("g", None)), (Some((9, true)), None));
     }
 }

@@ -6,6 +6,7 @@ use super::filters::{filter, number};
 use super::times::{Looked, Times};
 use crate::backend::Event;
 use crate::hbase::HBase;
+use crate::hbase::client::Applied;
 use crate::hbase::client::proto::data;
 use crate::hbase::client::proto::data::{MutationProto, QualifierValue, delete_type, mutation_type};
 use crate::hbase::client::proto::filter::{BinaryComparator, TimestampsFilter};
@@ -53,17 +54,11 @@ impl HBase {
             return Err(Error::new(ErrorKind::IllegalArgument, "No columns to put"));
         }
         let condition = condition.map(|condition| condition_of(&change.row, condition)).transpose()?;
-        let to = table_name(&change.table);
-        let mut protos = plan.protos;
-        let done = match (protos.len(), protos.pop()) {
-            (1, Some(one)) => self.cluster.mutate(&to, one, condition),
-            (_, last) => self.cluster.mutate_row(&to, &change.row, protos.into_iter().chain(last).collect(), condition),
-        };
-        self.values.forget(&change.table, &change.row);
-        let done = done?;
+        let done = self.send(&change, plan.protos, condition)?;
         if !done.processed {
             return Ok(Mutated { applied: false, results: Vec::new(), written: Vec::new() });
         }
+        let done = self.unhidden(table, &change, done)?;
         self.announce(&plan.events);
         let key = |cell: &crate::hbase::client::Cell| ColumnKey {
             table: change.table.clone(),
@@ -78,6 +73,28 @@ impl HBase {
         };
         let written = plan.written.into_iter().chain(done.cells.iter().map(of)).collect();
         Ok(Mutated { applied: true, results: done.cells.into_iter().map(cell).collect(), written })
+    }
+
+    /// Applies the mutations of one row again.
+    pub(in crate::hbase) fn apply_again(&self, table: &TableSchema, change: &RowMutations) -> Result<Applied> {
+        let looked = Looked::at(self, &change.table, std::iter::once((&change.row, &change.mutations[..])))?;
+        let plan = self.plan(table, &looked, change)?;
+        self.send(change, plan.protos, None)
+    }
+
+    fn send(
+        &self,
+        change: &RowMutations,
+        mut protos: Vec<MutationProto>,
+        condition: Option<data::Condition>,
+    ) -> Result<Applied> {
+        let to = table_name(&change.table);
+        let done = match (protos.len(), protos.pop()) {
+            (1, Some(one)) => self.cluster.mutate(&to, one, condition),
+            (_, last) => self.cluster.mutate_row(&to, &change.row, protos.into_iter().chain(last).collect(), condition),
+        };
+        self.values.forget(&change.table, &change.row);
+        Ok(done?)
     }
 
     /// Applies the mutations of many rows, each row by itself; those of a region go together.
@@ -151,6 +168,7 @@ impl HBase {
         }
         target.check_family(&put.family)?;
         crate::model::check_value_len(&put.family, &put.qualifier, put.value.len(), VALUE_LIMIT)?;
+        target.times.check_not_last(&put.family, &put.qualifier)?;
         let timestamp = target.times.of(put.time, &put.family, Some(&put.qualifier))?;
         let key = target.key(&put.family, &put.qualifier);
         if let Some(timestamp) = timestamp {

@@ -284,6 +284,17 @@ pub fn check_value_len(family: &str, qualifier: &[u8], len: u64, limit: u64) -> 
     Err(Error::new(ErrorKind::ValueTooLarge, text))
 }
 
+/// Why a put is refused where a tombstone has the last time that there is ([`ErrorKind::IllegalArgument`]).
+pub fn hidden_for_good(family: &str, qualifier: &[u8]) -> Error {
+    let (family, qualifier) = (family.escape_debug(), qualifier.escape_ascii());
+    let text = format!(
+        "{family}:{qualifier} has a tombstone of the last time that there is, {}, which hides whatever is put; a major \
+         compaction takes it away, unless the family keeps what was deleted",
+        Timestamp::MAX
+    );
+    Error::new(ErrorKind::IllegalArgument, text)
+}
+
 /// Comparison operators (HBase: CompareOperator). A condition reads `given OP stored`, a filter `stored OP given`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CompareOp {

@@ -9,7 +9,7 @@ use super::planned::{Plan, Planned, timed};
 use crate::format::key;
 use crate::model::{
     CellInfo, CellKind, DeleteKind, DeleteMarker, FamilySchema, PutCell, Qualifier, TableSchema, Tags, Time, TimeRange,
-    Timestamp, Tombstone, Value, check_value_len,
+    Timestamp, Tombstone, Value, check_value_len, hidden_for_good,
 };
 use crate::segment::Reading;
 use crate::store::cursor::view::ReadView;
@@ -105,6 +105,27 @@ impl<'a> Planner<'a> {
 
     /// The timestamp of a put.
     pub fn put_time(&self, family: &FamilySchema, qualifier: &Qualifier, time: Time) -> Result<Timestamp> {
+        let timestamp = self.time_of(family, qualifier, time)?;
+        // There is none later that it could have been given.
+        if timestamp == Timestamp::MAX && !matches!(time, Time::At(_)) {
+            self.check_shown(family, qualifier)?;
+        }
+        Ok(timestamp)
+    }
+
+    /// Refuses a put of the last time that there is if a tombstone of that time hides it.
+    fn check_shown(&self, family: &FamilySchema, qualifier: &Qualifier) -> Result<()> {
+        let last = |prefix: &[u8], wanted: fn(CellKind) -> bool| {
+            self.first_time(family, prefix, Timestamp::MAX, wanted).map(|time| time == Some(Timestamp::MAX))
+        };
+        let prefix = key::row_prefix(self.row);
+        let is_hidden = !family.rules.new_version_behavior
+            && (last(&key::column_prefix(&prefix, qualifier), |kind| !kind.is_put())?
+                || last(&key::column_prefix(&prefix, &[]), CellKind::is_family_tombstone)?);
+        if is_hidden { Err(hidden_for_good(&family.name, qualifier)) } else { Ok(()) }
+    }
+
+    fn time_of(&self, family: &FamilySchema, qualifier: &Qualifier, time: Time) -> Result<Timestamp> {
         match time {
             Time::Now => Ok(self.clock().max(self.least)),
             Time::At(timestamp) => given_time(self.table, timestamp, || self.now),
@@ -214,7 +235,7 @@ impl<'a> Planner<'a> {
                     let family = family(self.table, &name)?;
                     let timestamp = match time {
                         Time::Now => self.clock(),
-                        _ => self.put_time(family, &qualifier, time)?,
+                        _ => self.time_of(family, &qualifier, time)?,
                     };
                     cells.push(self.tombstone(family, qualifier, timestamp, Tombstone::Column, erases));
                 }

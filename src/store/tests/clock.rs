@@ -61,3 +61,31 @@ fn a_write_by_the_clock_replaces_what_was_written_in_haste() {
     let other = store.newest(&column("s", "other"), TimeRange::ALL).unwrap().unwrap();
     assert!(other.timestamp < future);
 }
+
+#[test]
+fn what_a_tombstone_of_the_last_time_hides_is_refused() {
+    for (behavior, refused) in [("false", Some(ErrorKind::IllegalArgument)), ("true", None)] {
+        let store = open(&SimEnv::new());
+        create(&store, &[("VERSIONS", "3"), ("NEW_VERSION_BEHAVIOR", behavior)]);
+        let put = |time: Time| {
+            mutate(&store, "r", Mutation::Put(vec![put_cell("q", b"v", time)]), Durability::SyncWal).map(drop)
+        };
+        let delta = ColumnDelta { family: "f".into(), qualifier: "q".into(), delta: b"v".to_vec() };
+        let append = Mutation::Append(Append::to_newest(vec![delta]));
+        put(Time::At(Timestamp::MAX)).unwrap();
+        // There is no tombstone: it takes the place of that version.
+        put(Time::AfterNewest).unwrap();
+        unlink(&store, "r", "q");
+        let kind = |done: crate::Result<()>| done.err().map(|e| e.kind);
+        for is_flushed in [false, true] {
+            assert_eq!(
+                kind(mutate(&store, "r", append.clone(), Durability::SyncWal).map(drop)),
+                refused,
+                "{is_flushed}"
+            );
+            assert_eq!(kind(put(Time::AfterNewest)), refused, "{is_flushed}");
+            assert_eq!(value(&store, "r", "q").is_some(), refused.is_none());
+            store.flush(None).unwrap();
+        }
+    }
+}

@@ -8,6 +8,7 @@ mod commands;
 mod control;
 mod copy;
 mod faults;
+mod hidden;
 mod killed;
 mod masterless;
 mod moves;
