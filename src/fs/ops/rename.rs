@@ -10,7 +10,7 @@ use crate::fs::ops::rename_cell::{cell_name, no_such_target};
 use crate::fs::ops::{rename_cell, rename_table};
 use crate::fs::requests::writable;
 use crate::fs::session::moving;
-use crate::fs::shown::{kernel, touch};
+use crate::fs::shown::{access, kernel, touch};
 use crate::model::{ColumnKey, Origin, TimeRange};
 use crate::tree::list::listing;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace};
@@ -29,7 +29,7 @@ pub fn rename(fs: &Fs, parent: u64, name: &[u8], new_parent: u64, new_name: &[u8
     let to = resolve::target(&fs.tree, &to_dir, new_name).map_err(no_such_target)?;
     writable::check_writable(fs, &from)?;
     writable::check_writable(fs, &to)?;
-    writable::check_sticky(fs, &to, subject::caller())?;
+    access::check_sticky(fs, &to, subject::caller())?;
     if from == to {
         return Ok(());
     }

@@ -1,14 +1,10 @@
 //! What takes no changes, whoever asks: refused before anything is done.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::fs::base::{Fs, not_permitted};
-use crate::fs::caller::Caller;
-use crate::fs::shown::known;
+use crate::fs::base::Fs;
 use crate::model::{ColumnKey, TableSchema};
-use crate::tree::found::Facts;
-use crate::tree::place::{FamilyPlace, NodeKey, Place};
+use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
@@ -60,25 +56,6 @@ pub fn check_row_table(fs: &Fs, key: &NodeKey) -> Result<()> {
     let is_of_row = matches!(key.place, Place::Row(_) | Place::Family(_) | Place::Counter(_) | Place::Json(_));
     let Some(name) = key.place.table().filter(|_| is_of_row && !restores(fs, key)) else { return Ok(()) };
     fs.tree.backend.catalogue()?.tables.get(name).map_or(Ok(()), refuse_read_only)
-}
-
-/// A version of a file that is another's: where its directory has the sticky bit, it is made or moved there by the owner
-/// of one of both, or by root, for it may take the file's place (inode(7) has it so of removals and renames).
-pub fn check_sticky(fs: &Fs, key: &NodeKey, caller: Caller) -> Result<()> {
-    let (Place::Version(column, _) | Place::Ended(column, ..)) = &key.place else { return Ok(()) };
-    let (table, row, family) = (column.table.clone(), column.row.clone(), column.family.clone());
-    let directory = fs.modes.get(&NodeKey::plain(Place::Family(Arc::new(FamilyPlace { table, row, family }))));
-    let is_sticky = directory.mode.is_some_and(|mode| u32::from(mode) & libc::S_ISVTX != 0);
-    let is_of = |uid: Option<u32>| uid.unwrap_or(fs.options.uid) == caller.uid;
-    if caller.uid == 0 || !is_sticky || is_of(directory.uid) {
-        return Ok(());
-    }
-    match known::facts(fs, &NodeKey::plain(Place::Cell(Arc::clone(column))))? {
-        Some(Facts::Cell(cell)) if !is_of(cell.tags.file.uid()) => {
-            Err(not_permitted("the directory has the sticky bit, and the file of which this is a version is another's"))
-        }
-        _ => Ok(()),
-    }
 }
 
 pub fn too_large(fs: &Fs) -> Error {
