@@ -10,13 +10,18 @@ use crate::model::{ColumnKey, ManyRows, Mutation, Origin, PutCell, RowKey, RowMu
 const CELLS: usize = 10_000;
 const BYTES: u64 = 16 << 20;
 
+/// Bytes that a cell takes in a step, about.
+fn held(row: &RowKey, cell: &PutCell) -> u64 {
+    cell.value.len() + (row.len() + cell.qualifier.len()) as u64
+}
+
 /// See the module. Holds one step.
 pub(super) struct BringBack {
     backend: Arc<dyn Backend>,
     table: Option<TableName>,
     /// Of the table, each once, in the order in which they came.
     rows: Vec<(RowKey, Vec<PutCell>)>,
-    /// In all rows, and bytes of their values.
+    /// In all rows, and bytes that they take.
     cells: usize,
     bytes: u64,
     /// Cells that the table does not take.
@@ -30,7 +35,7 @@ impl BringBack {
 
     /// Adds a cell; those of a row come one after the other.
     pub fn add(&mut self, column: &ColumnKey, cell: PutCell) -> Result<()> {
-        let len = cell.value.len();
+        let len = held(&column.row, &cell);
         if self.table.as_ref().is_some_and(|table| *table != column.table) {
             self.put()?;
         }
@@ -49,14 +54,14 @@ impl BringBack {
         Ok(())
     }
 
-    /// Whether a step has no room for a cell with a value of `len` bytes.
+    /// Whether a step has no room for a cell that takes `len` bytes.
     fn is_full(&self, len: u64) -> bool {
         self.cells > 0 && (self.cells >= CELLS || self.bytes + len > BYTES)
     }
 
     fn hold(&mut self, row: &RowKey, cell: PutCell) {
         self.cells += 1;
-        self.bytes += cell.value.len();
+        self.bytes += held(row, &cell);
         match self.rows.last_mut() {
             Some((last, cells)) if last == row => cells.push(cell),
             _ => self.rows.push((row.clone(), vec![cell])),

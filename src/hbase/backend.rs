@@ -41,7 +41,7 @@ impl Backend for HBase {
 
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
         self.check_changes()?;
-        self.in_time(|| self.change_row(mutations, condition))
+        self.in_time(|| self.change_row_shown(mutations, condition))
     }
 
     fn mutate_rows(&self, rows: ManyRows) -> Result<()> {

@@ -29,7 +29,7 @@ pub fn rename(fs: &Fs, parent: u64, name: &[u8], new_parent: u64, new_name: &[u8
     let to = resolve::target(&fs.tree, &to_dir, new_name).map_err(no_such_target)?;
     writable::check_writable(fs, &from)?;
     writable::check_writable(fs, &to)?;
-    access::check_sticky(fs, &to, subject::caller())?;
+    access::check_sticky(fs, &to, subject::caller().uid)?;
     if from == to {
         return Ok(());
     }

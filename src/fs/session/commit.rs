@@ -52,6 +52,10 @@ fn commit_session(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState, own: &
     if let Place::Scratch(place) = &key.place {
         return fs.scratch.write(place, &session.content, &scratch_meta(fs, Some(session)));
     }
+    if state.cell.is_none() {
+        // There may be a file of another's by now, whose place this would take.
+        access::check_sticky(fs, &key, session.file.uid.unwrap_or(fs.options.uid))?;
+    }
     let target = commit_target(file, own.committed, session)?;
     if let (Place::Cell(column), Some(from)) = (&key.place, session.appends) {
         return append::commit_append(fs, file, state, own, (column, target.time, from));

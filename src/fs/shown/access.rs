@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::Result;
 use crate::fs::base::{Fs, not_permitted};
 use crate::fs::bytes::content::Session;
-use crate::fs::caller::{Caller, Creator};
+use crate::fs::caller::Creator;
 use crate::fs::nodes::modes::Modes;
 use crate::fs::nodes::node::NodeState;
 use crate::fs::shown::{kernel, known};
@@ -150,13 +150,13 @@ pub fn end_privileges(fs: &Fs, ino: u64, session: &mut Session, stored: Option<u
 
 /// A version of a file that is another's: where its directory has the sticky bit, it is made or moved there by the owner
 /// of one of both, or by root, for it may take the file's place (inode(7) has it so of removals and renames).
-pub fn check_sticky(fs: &Fs, key: &NodeKey, caller: Caller) -> Result<()> {
+pub fn check_sticky(fs: &Fs, key: &NodeKey, by: u32) -> Result<()> {
     let (Place::Version(column, _) | Place::Ended(column, ..)) = &key.place else { return Ok(()) };
     let (table, row, family) = (column.table.clone(), column.row.clone(), column.family.clone());
     let directory = fs.modes.get(&NodeKey::plain(Place::Family(Arc::new(FamilyPlace { table, row, family }))));
     let is_sticky = directory.mode.is_some_and(|mode| u32::from(mode) & libc::S_ISVTX != 0);
-    let is_of = |uid: Option<u32>| uid.unwrap_or(fs.options.uid) == caller.uid;
-    if caller.uid == 0 || !is_sticky || is_of(directory.uid) {
+    let is_of = |uid: Option<u32>| uid.unwrap_or(fs.options.uid) == by;
+    if by == 0 || !is_sticky || is_of(directory.uid) {
         return Ok(());
     }
     match known::facts(fs, &NodeKey::plain(Place::Cell(Arc::clone(column))))? {

@@ -4,7 +4,7 @@
 //! (it shows it, and writes it again at the next flush of the same handle), so its puts and tombstones carry a timestamp:
 //! the clock of this machine, but later than what the column has from then on. What says `Now` is stamped by the server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -14,7 +14,7 @@ use super::reading::{ALL_VERSIONS, of_row, raw};
 use crate::hbase::HBase;
 use crate::hbase::client::proto::data;
 use crate::hbase::client::proto::filter::lengths_only;
-use crate::hbase::client::wire::cell::PUT;
+use crate::hbase::client::wire::cell::{PUT, tombstone};
 use crate::hbase::client::{Cell, Scanner};
 use crate::hbase::convert::{table_name, time_range};
 use crate::model::{Mutation, Qualifier, RowKey, TableName, Time, TimeRange, Timestamp, hidden_for_good};
@@ -52,24 +52,36 @@ impl Given {
     }
 }
 
-/// What the row has from some time on, tombstones among it: the greatest timestamp of each column, and whether a tombstone
-/// has it.
+/// What the row has from some time on, tombstones among it.
 #[derive(Default)]
-struct Later(BTreeMap<(Vec<u8>, Qualifier), (i64, bool)>);
+struct Later {
+    /// The greatest timestamp of each column.
+    times: BTreeMap<(Vec<u8>, Qualifier), i64>,
+    /// Columns and families (without a qualifier) with a tombstone of the last time that there is.
+    ended: BTreeSet<(Vec<u8>, Option<Qualifier>)>,
+}
 
 impl Later {
     fn take(&mut self, cell: Cell) {
-        let this = (cell.timestamp, cell.kind != PUT);
-        let latest = self.0.entry((cell.family, cell.qualifier)).or_insert(this);
-        *latest = this.max(*latest);
+        if cell.kind != PUT && cell.timestamp >= Timestamp::MAX.0 {
+            let is_of_family = [tombstone::FAMILY, tombstone::FAMILY_VERSION].contains(&cell.kind);
+            self.ended.insert((cell.family.clone(), (!is_of_family).then(|| cell.qualifier.clone())));
+        }
+        let latest = self.times.entry((cell.family, cell.qualifier)).or_insert(cell.timestamp);
+        *latest = cell.timestamp.max(*latest);
     }
 
     /// Of a column and of the family's tombstones; without a qualifier of the whole family.
-    fn of(&self, family: &str, qualifier: Option<&[u8]>) -> Option<(i64, bool)> {
+    fn of(&self, family: &str, qualifier: Option<&[u8]>) -> Option<i64> {
         let concerns = |(name, column): &&(Vec<u8>, Qualifier)| {
             name == family.as_bytes() && qualifier.is_none_or(|wanted| column == wanted || column.is_empty())
         };
-        self.0.iter().filter(|(key, _)| concerns(key)).map(|(_, time)| *time).max()
+        self.times.iter().filter(|(key, _)| concerns(key)).map(|(_, time)| *time).max()
+    }
+
+    fn is_ended(&self, family: &str, qualifier: &[u8]) -> bool {
+        let family = family.as_bytes().to_vec();
+        self.ended.contains(&(family.clone(), None)) || self.ended.contains(&(family, Some(qualifier.to_vec())))
     }
 }
 
@@ -142,17 +154,17 @@ pub(in crate::hbase) struct Times<'a> {
 }
 
 impl Times<'_> {
-    /// Refuses a put behind a tombstone of the last time that there is.
-    pub fn check_not_last(&self, family: &str, qualifier: &[u8]) -> Result<()> {
-        match self.later.and_then(|later| later.of(family, Some(qualifier))) {
-            Some((time, true)) if time >= Timestamp::MAX.0 => Err(hidden_for_good(family, qualifier)),
-            _ => Ok(()),
+    /// Refuses a put behind a tombstone of the last time that there is, which hides it where deletes are classic.
+    pub fn check_not_ended(&self, family: &str, qualifier: &[u8]) -> Result<()> {
+        match self.later.is_some_and(|later| later.is_ended(family, qualifier)) {
+            true => Err(hidden_for_good(family, qualifier)),
+            false => Ok(()),
         }
     }
 
     /// The timestamp of a put or a tombstone of a column (`None`: of a family); `None`: the server's clock.
     pub fn of(&self, time: Time, family: &str, qualifier: Option<&[u8]>) -> Result<Option<Timestamp>> {
-        let latest = self.later.and_then(|later| later.of(family, qualifier)).map(|(time, _)| time);
+        let latest = self.later.and_then(|later| later.of(family, qualifier));
         let after = |least: i64| {
             let least = latest.map_or(least, |latest| least.max(latest.saturating_add(1)));
             let column = (self.table, self.row, family, qualifier);
@@ -210,9 +222,16 @@ mod tests {
             value: Vec::new(),
         };
         [cell("", 7), cell("a", 5), cell("a", 4), cell("b", 9)].into_iter().for_each(|cell| later.take(cell));
-        later.take(Cell { kind: 12, ..cell("b", 9) });
-        assert_eq!(later.of("f", Some(b"a")), Some((7, false)));
-        assert_eq!(later.of("f", Some(b"b")), Some((9, true)));
-        assert_eq!((later.of("f", None), later.of("g", None)), (Some((9, true)), None));
+        assert_eq!(later.of("f", Some(b"a")), Some(7));
+        assert_eq!(later.of("f", Some(b"b")), Some(9));
+        assert_eq!((later.of("f", None), later.of("g", None)), (Some(9), None));
+        // Of the last time: that of a column, the nameless one too, hides nothing of others.
+        let ended = |qualifier: &str, kind| Cell { kind, ..cell(qualifier, Timestamp::MAX.0) };
+        later.take(ended("", tombstone::COLUMN));
+        later.take(ended("a", tombstone::COLUMN));
+        later.take(ended("b", PUT));
+        assert_eq!(["", "a", "b", "c"].map(|name| later.is_ended("f", name.as_bytes())), [true, true, false, false]);
+        later.take(ended("", tombstone::FAMILY));
+        assert!(later.is_ended("f", b"c") && !later.is_ended("g", b"c"));
     }
 }

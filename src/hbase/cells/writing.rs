@@ -58,7 +58,6 @@ impl HBase {
         if !done.processed {
             return Ok(Mutated { applied: false, results: Vec::new(), written: Vec::new() });
         }
-        let done = self.unhidden(table, &change, done)?;
         self.announce(&plan.events);
         let key = |cell: &crate::hbase::client::Cell| ColumnKey {
             table: change.table.clone(),
@@ -73,13 +72,6 @@ impl HBase {
         };
         let written = plan.written.into_iter().chain(done.cells.iter().map(of)).collect();
         Ok(Mutated { applied: true, results: done.cells.into_iter().map(cell).collect(), written })
-    }
-
-    /// Applies the mutations of one row again.
-    pub(in crate::hbase) fn apply_again(&self, table: &TableSchema, change: &RowMutations) -> Result<Applied> {
-        let looked = Looked::at(self, &change.table, std::iter::once((&change.row, &change.mutations[..])))?;
-        let plan = self.plan(table, &looked, change)?;
-        self.send(change, plan.protos, None)
     }
 
     fn send(
@@ -168,7 +160,9 @@ impl HBase {
         }
         target.check_family(&put.family)?;
         crate::model::check_value_len(&put.family, &put.qualifier, put.value.len(), VALUE_LIMIT)?;
-        target.times.check_not_last(&put.family, &put.qualifier)?;
+        if !target.table.families.get(&put.family).is_some_and(|family| family.rules.new_version_behavior) {
+            target.times.check_not_ended(&put.family, &put.qualifier)?;
+        }
         let timestamp = target.times.of(put.time, &put.family, Some(&put.qualifier))?;
         let key = target.key(&put.family, &put.qualifier);
         if let Some(timestamp) = timestamp {

@@ -82,6 +82,24 @@ fn what_is_added_behind_a_tombstone_is_there() {
     }
 }
 
+/// Of several that add what is absent, behind a tombstone of the future, one does.
+#[test]
+fn what_is_added_where_nothing_is_is_added_once() {
+    let cluster = Cluster::shared();
+    let table = Classic::new(&cluster, "hidden_once");
+    let address = cluster.address.as_str();
+    for column in ["f:a", "f:b", "f:c"] {
+        table.put_ahead(column);
+        well(&["deleteall", address, "hidden_once", "r", column]);
+        let adds = || cellfs(&["append", "--if-absent", address, "hidden_once", "r", column, "x"]).2;
+        let added = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(adds)).collect();
+            all.into_iter().map(|one| usize::from(one.join().unwrap())).sum::<usize>()
+        });
+        assert_eq!((added, table.get(column).as_str()), (1, "x"), "{column}");
+    }
+}
+
 #[test]
 fn a_tombstone_of_the_last_time_is_told() {
     let cluster = Cluster::shared();
@@ -99,6 +117,13 @@ fn a_tombstone_of_the_last_time_is_told() {
     let (_, said, is_well) = cellfs(&["put", &cluster.address, "hidden_last", "r", "f:q", "hidden"]);
     assert!(!is_well && said.contains("tombstone of the last time"), "{said}");
     drop(table);
+    // It hides nothing that is put later where that counts.
+    let mounted = Mounted::new(cluster, "hidden_last", "cache=0");
+    let address = &mounted.cluster.address;
+    well(&["put", address, "hidden_last", "r", "f:q", "last", &last]);
+    fs::remove_file(mounted.path("r/f/q")).unwrap();
+    fs::write(mounted.path("r/f/q"), "shown").unwrap();
+    assert_eq!(well(&["get", "--value", address, "hidden_last", "r", "f:q"]), "shown");
 }
 
 #[test]

@@ -370,6 +370,21 @@ fn mount_the_sticky_bit_keeps_the_files_of_others_from_new_versions() {
     for make in ["echo evil > roots@9999999999999", "echo mine > mine; mv mine roots@9999999999999"] {
         assert_eq!(as_user(65_534, &format!("({make}) 2>/dev/null || echo refused; cat roots")), "refused r", "{make}");
     }
+    // Begun before there was a file.
+    let begins = "exec 8> late@9999999999999; echo begun; read; echo evil >&8; exec 8>&- 2>&1";
+    let mut begun = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c", begins])
+        .current_dir(&family)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    assert_eq!(std::io::Read::read(begun.stdout.as_mut().unwrap(), &mut [0; 64]).unwrap(), 6);
+    fs::write(family.join("late"), "r").unwrap();
+    std::io::Write::write_all(begun.stdin.as_mut().unwrap(), b"go\n").unwrap();
+    begun.wait().unwrap();
+    assert_eq!(fs::read_to_string(family.join("late")).unwrap(), "r");
     // Of one's own, and root.
     assert_eq!(as_user(65_534, "echo a > own; echo b > own@9999999999999; cat own"), "b");
     assert_eq!(as_user(65_533, "echo c > own@9999999999998 || echo refused; cat own"), "refused b");

@@ -44,7 +44,7 @@ pub fn create(fs: &Fs, parent: u64, name: &[u8], creator: Creator, flags: OpenFl
     if let Some(sentence) = dated::check_dated(fs, &dir, &key, name)? {
         refused::record_sentence(fs, creator.caller, "create", &sentence);
     }
-    access::check_sticky(fs, &key, creator.caller)?;
+    access::check_sticky(fs, &key, creator.caller.uid)?;
     if !matches!(key.place, Place::Scratch(_)) {
         fs.tree.backend.check_room()?;
     }

@@ -28,6 +28,14 @@ pub struct Cell {
     pub value: Vec<u8>,
 }
 
+/// Types of tombstones (KeyValue.Type).
+pub mod tombstone {
+    pub const VERSION: u8 = 8;
+    pub const FAMILY_VERSION: u8 = 10;
+    pub const COLUMN: u8 = 12;
+    pub const FAMILY: u8 = 14;
+}
+
 /// Timestamp and type behind the names of a key.
 const KEY_END: usize = 9;
 
