@@ -29,8 +29,9 @@ impl HBase {
         if !change.mutations.iter().any(adds) {
             return self.change_row(change, condition);
         }
-        let mut done = self.change_row(change.clone(), condition.clone())?;
+        // Order: what fails behind the change would say that nothing was changed.
         let catalogue = self.described.catalogue(&self.cluster)?;
+        let mut done = self.change_row(change.clone(), condition.clone())?;
         let Some(table) = catalogue.tables.get(&change.table) else { return Ok(done) };
         // Those of puts stand before those of what is added.
         let puts = done.written.len().saturating_sub(done.results.len());
