@@ -1,4 +1,4 @@
-//! The one thread that tells the kernel what changed. Holds no lock while it does.
+//! The thread that tells the kernel what changed, and the one that has it drop attributes. They hold no lock meanwhile.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -40,11 +40,25 @@ pub fn run(fs: &Arc<Fs>, notifier: &Notifier, queue: &Invalidations) {
     }
 }
 
+/// Has the kernel drop attributes for those who wait for that; does not return.
+pub fn drop_attributes(notifier: &Notifier, queue: &Invalidations) {
+    for (ino, done) in queue.attributes() {
+        // Of a negative offset the pages stay, for which the kernel might wait.
+        is_taken(notifier.inval_inode(INodeNo(ino), -1, 0));
+        // The one who waits may have given up.
+        let _ = done.send(());
+    }
+}
+
 fn send(notifier: &Notifier, notice: &Invalidation) {
     let sent = match notice {
         Invalidation::Inode(ino) => notifier.inval_inode(INodeNo(*ino), 0, 0),
         Invalidation::Entry { parent, name } => notifier.inval_entry(INodeNo(*parent), OsStr::from_bytes(name)),
     };
+    is_taken(sent);
+}
+
+fn is_taken(sent: std::io::Result<()>) {
     if let Err(e) = sent {
         log::warn!("the kernel did not take an invalidation: {e}");
     }

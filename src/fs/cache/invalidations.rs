@@ -2,7 +2,7 @@
 //! lock, takes it out.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -34,15 +34,34 @@ pub struct Invalidations {
     receiver: Receiver<Message>,
     /// Changes and invalidations that were queued and not taken by the kernel yet.
     pending: Arc<AtomicUsize>,
+    attributes: Arc<Attributes>,
+}
+
+/// Inodes of which the attributes alone are old, with those who wait until the kernel has dropped them: it takes no lock of
+/// a directory for that, so that who holds one may wait. Bounded by the requests under way.
+struct Attributes {
+    sender: Sender<(u64, Sender<()>)>,
+    receiver: Receiver<(u64, Sender<()>)>,
+    /// Somebody takes them.
+    are_taken: AtomicBool,
+}
+
+impl Default for Attributes {
+    fn default() -> Self {
+        let (sender, receiver) = unbounded();
+        Self { sender, receiver, are_taken: AtomicBool::default() }
+    }
 }
 
 /// Messages that are many: some MiB.
 const MANY: usize = 20_000;
+/// How long somebody waits until the kernel has dropped attributes.
+const ATTRIBUTES_PATIENCE: Duration = Duration::from_millis(200);
 
 impl Default for Invalidations {
     fn default() -> Self {
         let (sender, receiver) = unbounded();
-        Self { sender, receiver, pending: Arc::default() }
+        Self { sender, receiver, pending: Arc::default(), attributes: Arc::default() }
     }
 }
 
@@ -81,6 +100,25 @@ impl Invalidations {
     /// Waits until the kernel has taken what was queued before, at most `timeout`; false when it has not.
     pub fn drain(&self, timeout: Duration) -> bool {
         self.taken_all().recv_timeout(timeout).is_ok()
+    }
+
+    /// Takes inodes of which the kernel is to drop the attributes, and who is told when it has; blocks until there is one.
+    pub fn attributes(&self) -> impl Iterator<Item = (u64, Sender<()>)> {
+        self.attributes.are_taken.store(true, Ordering::Release);
+        self.attributes.receiver.iter()
+    }
+
+    /// Has the kernel drop the attributes of an inode before this returns.
+    pub(in crate::fs) fn drop_attributes(&self, ino: u64) {
+        if !self.attributes.are_taken.load(Ordering::Acquire) {
+            return;
+        }
+        let (done, waiter) = crossbeam_channel::bounded(1);
+        // The receiver lives in `self` as well, so the channel is never closed.
+        let _ = self.attributes.sender.send((ino, done));
+        if waiter.recv_timeout(ATTRIBUTES_PATIENCE).is_err() {
+            log::debug!("the kernel has not dropped attributes within {ATTRIBUTES_PATIENCE:?}");
+        }
     }
 
     pub(in crate::fs) fn send(&self, message: Message) {

@@ -14,6 +14,7 @@ use crate::fs::requests::writable;
 use crate::fs::session::commit;
 use crate::fs::session::write;
 use crate::fs::shown::expiry;
+use crate::fs::shown::kernel;
 use crate::fs::shown::touch;
 use crate::model::{CatalogueChange, ColumnKey, DeleteKind, Origin, Scan, TableName, Time, TimeRange};
 use crate::tree::place::{NodeKey, Place, SchemaPlace, ScratchPlace, family_of};
@@ -63,6 +64,7 @@ fn unlink_key(fs: &Fs, key: &NodeKey, name: &[u8]) -> Result<()> {
             // Already gone is no error: the name was there when it was looked up.
             commit::delete(fs, column, kind, Time::At(*timestamp), false, fs.nodes.number(key))?;
             lose_name(fs, fs.nodes.find(key));
+            kernel::drop_attributes(fs, column);
             Ok(())
         }
         Place::Ended(column, timestamp, _) => {

@@ -10,7 +10,7 @@ use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::moving::follow;
 use crate::fs::session::{commit, moving, write};
-use crate::fs::shown::access;
+use crate::fs::shown::{access, kernel};
 use crate::fs::views::dated;
 use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, Time, Timestamp};
 use crate::tree::facts;
@@ -71,6 +71,7 @@ fn tell_of_newest(fs: &Fs, column: &Arc<ColumnKey>) {
     }
     let change = Event::Column { column: Arc::clone(column), origin: Origin::default() };
     fs.invalidations.send(Message::Changed(change));
+    kernel::drop_attributes(fs, column);
 }
 
 fn exchange_cells(

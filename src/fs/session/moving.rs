@@ -21,12 +21,16 @@ pub fn commit_open(fs: &Fs, node: &Arc<Node>) -> Result<()> {
     Ok(())
 }
 
-/// Commits what handles of cells that are `below` have left; those that made the newest version of theirs.
+/// Commits what handles of cells that are `below` have left; those that made the newest version of theirs. Of what a write
+/// was refused nothing is stored, wherever it is: its close tells.
 pub fn commit_below(fs: &Fs, below: impl Fn(&ColumnKey) -> bool) -> Result<Vec<Arc<FileHandle>>> {
     let mut newest = Vec::new();
     for file in fs.handles.files() {
         let Some(column) = file.node.key().place.column().filter(|column| below(column)).cloned() else { continue };
-        commit::commit(fs, &file, &mut file.node.state())?;
+        let is_refused = file.state.lock().failed.is_some();
+        if !is_refused {
+            commit::commit(fs, &file, &mut file.node.state())?;
+        }
         let committed = file.state.lock().committed;
         if committed.is_some() && committed == newest_version(fs, &column)? {
             newest.push(file);

@@ -1,13 +1,24 @@
 //! What the kernel is asked to drop: an inode, or a name.
 
+use std::sync::Arc;
+
 use crate::fs::base::Fs;
 use crate::fs::cache::invalidations::{Invalidation, Message};
+use crate::model::ColumnKey;
 use crate::tree::path::{name_of, parent_of};
-use crate::tree::place::NodeKey;
+use crate::tree::place::{NodeKey, Place};
 
 /// Asks the kernel to drop a file's pages and attributes.
 pub fn invalidate_inode(fs: &Fs, ino: u64) {
     fs.invalidations.send(Message::Send(Invalidation::Inode(ino)));
+}
+
+/// Has the kernel drop what stat(2) tells of a column's newest version, before it is answered what has made that another:
+/// it asks nobody where it believes to know.
+pub fn drop_attributes(fs: &Fs, column: &Arc<ColumnKey>) {
+    if let Some(node) = fs.nodes.find(&NodeKey::plain(Place::Cell(Arc::clone(column)))) {
+        fs.invalidations.drop_attributes(node.ino);
+    }
 }
 
 /// Asks the kernel to drop a name.

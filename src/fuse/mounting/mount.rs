@@ -52,10 +52,13 @@ impl Mounted {
     pub fn serve(self) -> Result<()> {
         let notifier = self.session.notifier();
         let (fs, queue) = (self.fs, self.queue);
-        let thread = std::thread::Builder::new().name("notifier".into());
-        thread
-            .spawn(move || notify::run(&fs, &notifier, &queue))
-            .map_err(|e| Error::io("start the notifier thread", &e))?;
+        let start = |name: &str, run: Box<dyn FnOnce() + Send>| {
+            let thread = std::thread::Builder::new().name(name.to_owned());
+            thread.spawn(run).map_err(|e| Error::io(&format!("start the thread {name}"), &e))
+        };
+        let attributes = (self.session.notifier(), queue.clone());
+        start("attributes", Box::new(move || notify::drop_attributes(&attributes.0, &attributes.1)))?;
+        start("notifier", Box::new(move || notify::run(&fs, &notifier, &queue)))?;
         self.session.run().map_err(|e| Error::io("serve the mount", &e))
     }
 }

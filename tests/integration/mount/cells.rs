@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::time::{Duration, SystemTime};
 
 use super::fixture::{Fixture, history, names, suffixed};
@@ -200,6 +200,25 @@ fn mount_unlinking_a_version_shows_the_one_before() {
     assert_eq!(fs::read_to_string(&cell).unwrap(), "twenty");
     fs::remove_file(suffixed(&cell, "@20")).unwrap();
     assert_eq!(fs::read_to_string(&cell).unwrap(), "ten");
+}
+
+/// Of a file that nobody has opened since its attributes were set the kernel believes what it was told then.
+#[test]
+fn mount_stat_tells_at_once_of_the_version_before_one_that_is_removed() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    for n in 0..50 {
+        let cell = family.join(format!("q{n}"));
+        fs::write(suffixed(&cell, "@10"), "ten").unwrap();
+        fs::write(suffixed(&cell, "@20"), "twenty").unwrap();
+        fs::set_permissions(&cell, fs::Permissions::from_mode(0o640)).unwrap();
+        assert_eq!(fs::metadata(&cell).unwrap().len(), 6);
+        fs::remove_file(suffixed(&cell, "@20")).unwrap();
+        assert_eq!(fs::metadata(&cell).unwrap().len(), 3, "{n}");
+        fs::write(family.join("new"), "thirty!").unwrap();
+        fs::rename(family.join("new"), suffixed(&cell, "@30")).unwrap();
+        assert_eq!(fs::metadata(&cell).unwrap().len(), 7, "{n}");
+    }
 }
 
 #[test]

@@ -57,8 +57,10 @@ fn mount_refuses_a_value_past_the_limit() {
     assert_eq!(errno(file.set_len(1_000_001)), libc::EFBIG);
     assert!(last_refusal(&fixture).contains("1000000 bytes"));
     assert_eq!(errno(file.write_all_at(b"x", 0)), libc::EFBIG, "nothing of this handle is stored");
+    fs::rename(fixture.path("t/r"), fixture.path("t/moved")).unwrap();
+    assert_eq!(errno(file.sync_all()), libc::EFBIG);
     drop(file);
-    assert_eq!(fs::read_to_string(&cell).unwrap(), "small");
+    assert_eq!(fs::read_to_string(fixture.family("moved").join("q")).unwrap(), "small");
     let put = fixture.cellfs(&["put", fixture.store().to_str().unwrap(), "t", "r", "f:q", &"x".repeat(100)]);
     assert!(put.status.success());
 }
