@@ -1,21 +1,10 @@
 //! Where a directory handle is: its cookies stay exact for the entries it passed last.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use crate::fs::cache::changes::Moment;
 use crate::fs::handles::ahead::{PAGE, Page};
+use crate::fs::handles::cookies::Cookies;
 use crate::fs::handles::held::Turn;
-use crate::fs::handles::passed::{Passed, TOGETHER};
 use crate::tree::list::listing::Listed;
-
-/// Entries of a handle that can be replayed exactly.
-const REPLAY: usize = 65_536;
-/// Entries of all handles that can be; past it a handle keeps few.
-const REPLAY_SUM: usize = 4 << 20;
-const REPLAY_FEW: usize = 256;
-
-/// Entries that all handles keep.
-static KEPT: AtomicUsize = AtomicUsize::new(0);
 
 /// Every so many entries a key is remembered for longer.
 const SPARSE_STEP: u64 = 65_536;
@@ -27,9 +16,11 @@ pub const DOTS: u64 = 2;
 /// Where a directory handle is.
 #[derive(Debug)]
 pub struct Cursor {
-    /// Entries fetched; those before `at` are passed, the one there has the cookie `passed + 1`.
+    /// Entries fetched; those before `at` are passed.
     page: Page,
     at: usize,
+    /// Cookie of the one there.
+    next: u64,
     /// Cookie of the last entry that was passed.
     pub passed: u64,
     /// Key after which the next page starts, and that after which the present one does.
@@ -38,10 +29,9 @@ pub struct Cursor {
     pub ended: bool,
     /// Whether it keeps entries.
     pub turn: Turn,
-    /// Keys of entries that were passed, ascending by cookie without gaps, and the cookie of the first.
-    recent: Passed,
-    recent_from: u64,
-    /// Some older cookies with their keys.
+    /// Of entries that were passed last.
+    recent: Cookies,
+    /// Some older cookies with their keys, as long as both have one order.
     sparse: Vec<(u64, Vec<u8>)>,
 }
 
@@ -61,13 +51,13 @@ impl Default for Cursor {
         Self {
             page: Page::default(),
             at: 0,
+            next: DOTS + 1,
             passed: DOTS,
             fetched: None,
             begun: None,
             ended: false,
             turn: Turn::default(),
-            recent: Passed::default(),
-            recent_from: DOTS + 1,
+            recent: Cookies::beginning_with(DOTS + 1),
             sparse: Vec::new(),
         }
     }
@@ -76,29 +66,45 @@ impl Default for Cursor {
 impl Cursor {
     /// Moves to the entries after cookie `offset`: exactly for recent ones, else from the nearest key before.
     pub fn seek(&mut self, offset: u64) {
-        if offset == self.passed {
+        // From the beginning what there is now is listed (rewinddir(3)), also where there was nothing.
+        if offset == self.passed && offset > DOTS {
             return;
         }
-        let recent =
-            offset.checked_sub(self.recent_from).and_then(|index| self.recent.get(usize::try_from(index).ok()?));
-        let (passed, key) = match recent {
+        self.recent.seek();
+        let (passed, key) = match self.recent.key(offset) {
             Some(key) => (offset, Some(key.to_vec())),
-            None => {
-                let nearest = self.sparse.iter().rev().find(|(cookie, _)| *cookie <= offset && offset > DOTS);
-                let (passed, key) = nearest.map_or((DOTS, None), |(cookie, key)| (*cookie, Some(key.clone())));
-                if !(self.recent_from..=self.recent_from + self.recent.len() as u64).contains(&(passed + 1)) {
-                    self.forget_recent();
-                    self.recent_from = passed + 1;
-                }
-                (passed, key)
-            }
+            None => self.seek_before(offset),
         };
         (self.passed, self.fetched, self.ended) = (passed.max(DOTS), key, false);
         self.show(Page::default());
     }
 
+    /// The nearest place before a cookie that is not remembered; cookies are given anew from there on.
+    fn seek_before(&mut self, offset: u64) -> (u64, Option<Vec<u8>>) {
+        if !self.recent.are_in_order() && offset > DOTS {
+            // Those that were given go on to be what they are: what comes again gets them, or others.
+            return (self.recent.end() - 1, None);
+        }
+        let nearest = self.sparse.iter().rev().find(|(cookie, _)| *cookie <= offset && offset > DOTS);
+        let (passed, key) = nearest.map_or((DOTS, None), |(cookie, key)| (*cookie, Some(key.clone())));
+        if passed + 1 != self.recent.end() && self.recent.key(passed + 1).is_none() {
+            if !self.recent.are_in_order() {
+                self.sparse.clear();
+            }
+            self.recent = Cookies::beginning_with(passed + 1);
+        }
+        (passed, key)
+    }
+
     fn show(&mut self, page: Page) {
         (self.page, self.at) = (page, 0);
+        self.mark_next();
+    }
+
+    fn mark_next(&mut self) {
+        if let Some(entry) = self.page.entries.get(self.at) {
+            self.next = self.recent.cookie_of(self.passed, entry.cursor);
+        }
     }
 
     /// The entries after what was fetched are next; fewer than a page are the last ones.
@@ -131,7 +137,7 @@ impl Cursor {
     pub fn next(&self) -> Option<Next<'_>> {
         let Page { entries, own, seen, .. } = &self.page;
         let own = own.get(self.at).copied().flatten();
-        entries.get(self.at).map(|entry| Next { entry, own, seen: *seen, cookie: self.passed + 1 })
+        entries.get(self.at).map(|entry| Next { entry, own, seen: *seen, cookie: self.next })
     }
 
     /// Leaves the next entry behind.
@@ -144,55 +150,37 @@ impl Cursor {
 
     fn note_passed(&mut self) {
         let Some(entry) = self.page.entries.get(self.at) else { return };
-        (self.at, self.passed) = (self.at + 1, self.passed + 1);
-        let is_new = self.sparse.last().is_none_or(|(cookie, _)| *cookie < self.passed);
-        if is_new && self.passed.is_multiple_of(SPARSE_STEP) {
-            if self.sparse.len() == SPARSE_MAX {
-                let mut index = 0;
-                self.sparse.retain(|_| {
-                    index += 1;
-                    index % 2 == 0
-                });
+        (self.at, self.passed) = (self.at + 1, self.next);
+        if self.passed == self.recent.end() {
+            let is_new = self.sparse.last().is_none_or(|(cookie, _)| *cookie < self.passed);
+            if is_new && self.passed.is_multiple_of(SPARSE_STEP) && self.recent.are_in_order() {
+                make_room(&mut self.sparse);
+                self.sparse.push((self.passed, entry.cursor.to_vec()));
             }
-            self.sparse.push((self.passed, entry.cursor.to_vec()));
+            self.recent.push(entry.cursor);
         }
-        let index = usize::try_from(self.passed - self.recent_from).unwrap_or(usize::MAX);
-        if index < self.recent.len() {
-            // Read again after a seek backwards: later entries keep their cookies.
-            return self.recent.set(index, entry.cursor);
-        }
-        self.recent.push(entry.cursor);
-        if self.recent.len().is_multiple_of(TOGETHER) {
-            self.forget_oldest();
-        }
-    }
-
-    /// Keeps no more than a handle may.
-    fn forget_oldest(&mut self) {
-        let kept = KEPT.fetch_add(TOGETHER, Ordering::Relaxed) + TOGETHER;
-        let most = if kept <= REPLAY_SUM { REPLAY } else { REPLAY_FEW };
-        while self.recent.len() > most {
-            self.recent.forget_first();
-            self.recent_from += TOGETHER as u64;
-            KEPT.fetch_sub(TOGETHER, Ordering::Relaxed);
-        }
-    }
-
-    fn forget_recent(&mut self) {
-        KEPT.fetch_sub(self.recent.len() / TOGETHER * TOGETHER, Ordering::Relaxed);
-        self.recent = Passed::default();
+        self.mark_next();
     }
 }
 
-impl Drop for Cursor {
-    fn drop(&mut self) {
-        self.forget_recent();
+/// Drops every other one of too many.
+fn make_room(sparse: &mut Vec<(u64, Vec<u8>)>) {
+    if sparse.len() == SPARSE_MAX {
+        let mut index = 0;
+        sparse.retain(|_| {
+            index += 1;
+            index % 2 == 0
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::fs::handles::cookies::REPLAY;
+    use crate::fs::handles::passed::TOGETHER;
     use crate::tree::list::listing::{Entries, Entry};
 
     fn pass(cursor: &mut Cursor, number: u64) {
@@ -214,6 +202,7 @@ mod tests {
         for number in DOTS + 1..=all {
             pass(&mut cursor, number);
         }
+        assert!(cursor.recent.key(all - (REPLAY + TOGETHER) as u64).is_none(), "they are bounded");
         for offset in [all - 100, all - REPLAY as u64 + 1, all - 50, all - 1, all - 30_000] {
             assert_eq!(seek(&mut cursor, offset), Some(offset));
         }
@@ -223,7 +212,60 @@ mod tests {
         assert_eq!(cursor.passed, SPARSE_STEP);
         assert_eq!(seek(&mut cursor, 0), None);
         assert_eq!(cursor.passed, DOTS);
-        assert!(cursor.recent.len() <= REPLAY + TOGETHER);
+    }
+
+    /// Lists what comes behind a cookie, at most `most`; keys with their cookies.
+    fn list(cursor: &mut Cursor, names: &BTreeSet<u64>, offset: u64, most: usize) -> Vec<(u64, u64)> {
+        // Not from what was fetched before names came and went.
+        cursor.seek(DOTS);
+        cursor.seek(offset);
+        let mut listed = Vec::new();
+        while listed.len() < most {
+            if let Some(Next { entry, cookie, .. }) = cursor.next() {
+                listed.push((u64::from_be_bytes(entry.cursor.try_into().unwrap()), cookie));
+                cursor.pass();
+            } else if cursor.ended {
+                break;
+            } else {
+                let after =
+                    cursor.fetched.as_ref().map_or(0, |key| u64::from_be_bytes(key.as_slice().try_into().unwrap()));
+                let entries = names.range(after + 1..).take(PAGE).map(|n| Entry::below(None, n.to_be_bytes().to_vec()));
+                cursor.go_on_with(Page { entries: Entries::Each(entries.collect()), ..Page::default() });
+            }
+        }
+        listed
+    }
+
+    #[test]
+    fn a_name_keeps_its_cookie_when_others_before_it_are_removed_or_made() {
+        let (mut names, mut cursor) = ((1..=40).map(|n| n * 1000).collect::<BTreeSet<u64>>(), Cursor::default());
+        let mut cookies = list(&mut cursor, &names, DOTS, usize::MAX);
+        let mut random = 1_u64;
+        let mut below = |most: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % most
+        };
+        for round in 0..3000 {
+            match below(3) {
+                0 => names.insert(1 + below(50_000)),
+                1 => names.remove(&cookies[below(cookies.len() as u64) as usize].0),
+                _ => true,
+            };
+            let (key, cookie) = cookies[below(cookies.len() as u64) as usize];
+            let most = 1 + below(60) as usize;
+            let listed = list(&mut cursor, &names, cookie, most);
+            let expected: Vec<u64> = names.range(key + 1..).take(most).copied().collect();
+            assert_eq!(listed.iter().map(|(key, _)| *key).collect::<Vec<_>>(), expected, "{round}");
+            cookies.extend(listed);
+        }
+    }
+
+    #[test]
+    fn a_rewound_listing_shows_what_has_come_where_there_was_nothing() {
+        let (mut names, mut cursor) = (BTreeSet::new(), Cursor::default());
+        assert_eq!(list(&mut cursor, &names, DOTS, usize::MAX), []);
+        names.insert(7);
+        assert_eq!(list(&mut cursor, &names, DOTS, usize::MAX), [(7, DOTS + 1)]);
     }
 
     #[test]

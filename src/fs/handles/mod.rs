@@ -2,6 +2,7 @@
 
 pub(super) mod ahead;
 pub(super) mod closing;
+pub(super) mod cookies;
 pub(super) mod cursor;
 pub(super) mod feeds;
 pub(super) mod held;

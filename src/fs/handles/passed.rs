@@ -30,14 +30,6 @@ impl Piece {
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
     }
-
-    fn replace(&mut self, index: usize, key: &[u8]) {
-        let mut piece = Self::default();
-        for at in 0..self.ends.len() {
-            piece.push(if at == index { key } else { self.key(at).unwrap_or_default() });
-        }
-        *self = piece;
-    }
 }
 
 impl Passed {
@@ -48,15 +40,6 @@ impl Passed {
     /// The key of an entry, counted from the first that is kept.
     pub fn get(&self, index: usize) -> Option<&[u8]> {
         self.pieces.get(index / TOGETHER)?.key(index % TOGETHER)
-    }
-
-    /// Puts another key in the place of one that is kept.
-    pub fn set(&mut self, index: usize, key: &[u8]) {
-        if self.get(index).is_some_and(|known| known != key)
-            && let Some(piece) = self.pieces.get_mut(index / TOGETHER)
-        {
-            piece.replace(index % TOGETHER, key);
-        }
     }
 
     /// Adds the next key.
@@ -96,9 +79,6 @@ mod tests {
                 passed.forget_first();
                 model.drain(..TOGETHER);
             }
-            let other = n.wrapping_mul(7919) % model.len();
-            passed.set(other, &key(n + 3));
-            model[other] = key(n + 3);
             assert_eq!(passed.len(), model.len());
         }
         for (index, key) in model.iter().enumerate() {
