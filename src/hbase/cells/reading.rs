@@ -10,6 +10,7 @@ use crate::hbase::client;
 use crate::hbase::client::proto::data;
 use crate::hbase::client::proto::filter::{Join, column_range, lengths_only, list};
 use crate::hbase::client::proto::schema::{ColumnFamilyTimeRange, NameBytesPair};
+use crate::hbase::client::wire::cell::PUT;
 use crate::hbase::client::{Part, Scanner};
 use crate::hbase::convert::{cell, info, length, table_name, time_range, unsupported};
 use crate::hbase::schema::altering::known;
@@ -52,11 +53,40 @@ fn scan_of(read: &ReadSpec, tells: Tells) -> Result<data::Scan> {
         filter: (!filters.is_empty()).then(|| list(Join::All, filters)),
         time_range: time_range(read.time_range),
         cf_time_range: of_families.collect(),
-        max_versions: Some(read.max_versions.min(ALL_VERSIONS)),
+        max_versions: Some(match RawVersions::of(read, tells) {
+            Some(_) => ALL_VERSIONS,
+            None => read.max_versions.min(ALL_VERSIONS),
+        }),
         store_limit: read.max_per_family,
         store_offset: (read.offset_per_family > 0).then_some(read.offset_per_family),
         ..data::Scan::default()
     })
+}
+
+/// Counts the versions of a raw scan, of which tombstones are none: servers count them too where they are asked for lengths,
+/// which is a filter (UserScanQueryMatcher.mergeFilterResponse).
+struct RawVersions {
+    most: u32,
+    /// Family, qualifier and versions of the column that was seen last.
+    column: Option<(Vec<u8>, Vec<u8>, u32)>,
+}
+
+impl RawVersions {
+    /// `None`: the server counts as it is to.
+    fn of(read: &ReadSpec, tells: Tells) -> Option<Self> {
+        let is_limited = read.max_per_family.is_some() || read.offset_per_family > 0;
+        let counts = read.raw && tells == Tells::Infos && read.filter.is_none() && !is_limited;
+        counts.then_some(Self { most: read.max_versions, column: None })
+    }
+
+    /// Whether a cell is shown: not those of a column behind its last version that is.
+    fn shows(&mut self, cell: &client::Cell) -> bool {
+        let same = self.column.take().filter(|(family, name, _)| *family == cell.family && *name == cell.qualifier);
+        let (family, name, before) = same.unwrap_or_else(|| (cell.family.clone(), cell.qualifier.clone(), 0));
+        let versions = before.saturating_add(u32::from(cell.kind == PUT || before > self.most));
+        self.column = Some((family, name, versions));
+        versions <= self.most
+    }
 }
 
 /// A scan of one row.
@@ -96,6 +126,7 @@ struct Out<'a> {
     /// Each part is a result of its own.
     is_batched: bool,
     is_open: bool,
+    versions: Option<RawVersions>,
 }
 
 impl Out<'_> {
@@ -106,10 +137,13 @@ impl Out<'_> {
             self.is_open = true;
         }
         for one in cells {
-            self.cell(&row, one, take)?;
+            if self.versions.as_mut().is_none_or(|versions| versions.shows(&one)) {
+                self.cell(&row, one, take)?;
+            }
         }
         if self.is_open && (is_end || self.is_batched) {
             self.is_open = false;
+            self.versions.iter_mut().for_each(|versions| versions.column = None);
             take(&Piece::End)?;
         }
         Ok(())
@@ -143,13 +177,19 @@ impl HBase {
         &self,
         table: &TableSchema,
         (scan, limit): (data::Scan, Option<u64>),
-        tells: Tells,
+        (read, tells): (&ReadSpec, Tells),
         take: TakePiece<'_>,
     ) -> Result<()> {
         if self.described.is_pending(&table.name) {
             return Ok(());
         }
-        let mut out = Out { table, tells, is_batched: scan.batch_size.is_some(), is_open: false };
+        let mut out = Out {
+            table,
+            tells,
+            is_batched: scan.batch_size.is_some(),
+            is_open: false,
+            versions: RawVersions::of(read, tells),
+        };
         let mut scanner = Scanner::new(&self.cluster, table_name(&table.name), scan, limit);
         while let Some(part) = scanner.next()? {
             out.part(part, take)?;
@@ -161,12 +201,12 @@ impl HBase {
         check_row(&get.row)?;
         let catalogue = self.described.catalogue(&self.cluster)?;
         let scan = of_row(&get.row, scan_of(&get.read, Tells::Values)?);
-        self.pieces(known(&catalogue, &get.table)?, (scan, None), Tells::Values, take)
+        self.pieces(known(&catalogue, &get.table)?, (scan, None), (&get.read, Tells::Values), take)
     }
 
     pub(in crate::hbase) fn scan_rows(&self, scan: &Scan, take: TakePiece<'_>) -> Result<()> {
         let catalogue = self.described.catalogue(&self.cluster)?;
-        self.pieces(known(&catalogue, &scan.table)?, (of_rows(scan)?, scan.limit), scan.tells, take)
+        self.pieces(known(&catalogue, &scan.table)?, (of_rows(scan)?, scan.limit), (&scan.read, scan.tells), take)
     }
 
     pub(in crate::hbase) fn rows(&self, scan: &Scan) -> Result<Rows<'_>> {
@@ -179,15 +219,16 @@ impl HBase {
         let (tells, is_batched) = (scan.tells, wanted.batch_size.is_some());
         let mut scanner = Scanner::new(&self.cluster, table_name(&table.name), wanted, scan.limit);
         let (mut results, mut is_open, mut is_over) = (Results::default(), false, false);
+        let mut versions = RawVersions::of(&scan.read, tells);
         let mut next = move || -> Result<Option<RowResult>> {
             while let Some(part) = scanner.next()? {
                 let mut whole = None;
-                let mut out = Out { table: &table, tells, is_batched, is_open };
+                let mut out = Out { table: &table, tells, is_batched, is_open, versions: versions.take() };
                 out.part(part, &mut |piece| {
                     whole = results.take(piece).or(whole.take());
                     Ok(())
                 })?;
-                is_open = out.is_open;
+                (is_open, versions) = (out.is_open, out.versions);
                 if whole.is_some() {
                     return Ok(whole);
                 }

@@ -149,3 +149,25 @@ fn what_is_written_by_the_name_of_an_open_file_that_others_have_removed_is_store
         }
     }
 }
+
+#[test]
+fn scan_paths_show_what_tombstones_hide_and_count_versions_alone() {
+    let mounted = Mounted::new(Cluster::shared(), "hidden_raw", "");
+    let statements = "put 'hidden_raw','r','f:a','v1',100; deleteall 'hidden_raw','r','f:a',100
+put 'hidden_raw','r','f:b','v1',100; deleteall 'hidden_raw','r','f:b',200
+put 'hidden_raw','r','f:c','v1',100; put 'hidden_raw','r','f:c','v2',200; delete 'hidden_raw','r','f:c',150";
+    well(&["shell", "-q", &mounted.cluster.address, "-e", statements]);
+    let named = |path: &str| {
+        let mut names: Vec<String> = fs::read_dir(mounted.path(path))
+            .unwrap()
+            .map(|of| of.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.retain(|name| !name.starts_with('.'));
+        names.sort();
+        names.join(" ")
+    };
+    let of_two = "a@100 a@100.deleted.100 b@100 b@200.deleted.200";
+    assert_eq!(named(".raw/r/f"), format!("{of_two} c@150.deleted.150 c@200"));
+    assert_eq!(named(".raw/.versions/2/r/f"), format!("{of_two} c@100 c@150.deleted.150 c@200"));
+    assert_eq!(fs::read_to_string(mounted.path(".raw/r/f/a@100")).unwrap(), "v1");
+}
