@@ -12,6 +12,7 @@ use crate::fs::nodes::node::NodeState;
 use crate::fs::shown::{kernel, known};
 use crate::model::{FileAttributes, FileChange, MODE_BITS};
 use crate::tree::found::Facts;
+use crate::tree::path::parent_of;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace};
 use crate::tree::view::View;
 
@@ -127,17 +128,31 @@ pub fn attributes_of_commit(fs: &Fs, key: &NodeKey, state: &NodeState, session: 
     next_attributes(fs, key, &stored, session.file)
 }
 
-/// What a new file or directory has of its creator where that is not what the options say.
+/// What a new file or directory has of its creator where that is not what the options say. Its group is the directory's
+/// where that has the set-group-ID bit, which new directories get too (inode(7)).
 pub fn by_creator(fs: &Fs, key: &NodeKey, creator: Creator) -> FileChange {
     let (base, told, Creator { caller, mode, umask }) = (access_by_options(fs, key), fs.options.told, creator);
     let mask = if key.place.is_dir() { told.dir_mask } else { told.file_mask };
     let mode = mode as u16 & MODE_BITS & !mask.unwrap_or(umask as u16);
+    let (group, inherited) = match group_of_directory(fs, key) {
+        Some(gid) if key.place.is_dir() => (gid, SET_GROUP),
+        Some(gid) => (gid, 0),
+        None => (caller.gid, 0),
+    };
+    let mode = mode | inherited;
     FileChange {
         mtime: None,
         mode: Some(mode).filter(|mode| *mode != base.mode),
         uid: Some(told.uid.unwrap_or(caller.uid)).filter(|uid| *uid != base.uid),
-        gid: Some(told.gid.unwrap_or(caller.gid)).filter(|gid| *gid != base.gid),
+        gid: Some(told.gid.unwrap_or(group)).filter(|gid| *gid != base.gid),
     }
+}
+
+/// The group that all in a directory gets, if it has the set-group-ID bit.
+fn group_of_directory(fs: &Fs, key: &NodeKey) -> Option<u32> {
+    let directory = fs.modes.get(&parent_of(key)?);
+    let gives = directory.mode.is_some_and(|mode| mode & SET_GROUP != 0);
+    gives.then(|| directory.gid.unwrap_or(fs.options.gid))
 }
 
 /// Other bytes end the bits with which a file is run as its owner. The kernel, which has its attributes still, is told.

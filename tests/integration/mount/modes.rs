@@ -395,6 +395,33 @@ fn mount_the_sticky_bit_keeps_the_files_of_others_from_new_versions() {
 }
 
 #[test]
+fn mount_what_is_made_in_a_directory_with_the_set_group_id_bit_has_its_group() {
+    if !is_root() {
+        return println!("skipped: only root can act as several users");
+    }
+    let fixture = Fixture::with_options("allow_other");
+    let family = fixture.family("r");
+    let row = family.parent().unwrap();
+    let table = row.parent().unwrap();
+    for directory in [table, row, &family] {
+        chown(directory, None, Some(60)).unwrap();
+        set_mode(directory, 0o2777);
+    }
+    let script = "echo x > file; cp file copy; echo +1 > n@counter; mkdir -p ../../made/f";
+    let shell = "umask 22; exec setpriv --reuid=65534 --regid=65534 --clear-groups bash -c \"$0\"";
+    Command::new("bash").args(["-c", shell, script]).current_dir(&family).status().unwrap();
+    let has = |path: &Path| fs::metadata(path).map(|of| (of.uid(), of.gid(), of.mode() & 0o7777)).unwrap();
+    assert_eq!(has(&family.join("file")), (65_534, 60, 0o644));
+    assert_eq!(has(&family.join("copy")), (65_534, 60, 0o644));
+    for made in [table.join("made"), table.join("made/f")] {
+        assert_eq!(has(&made), (65_534, 60, 0o2755), "it goes on below");
+    }
+    set_mode(&family, 0o777);
+    fs::write(family.join("after"), "x").unwrap();
+    assert_eq!(has(&family.join("after")).1, nix::unistd::getegid().as_raw());
+}
+
+#[test]
 fn mount_other_bytes_end_the_set_user_id_bit_at_once() {
     if !is_root() {
         return println!("skipped: only root can act as several users");
