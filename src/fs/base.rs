@@ -5,10 +5,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Backend;
+use crate::env::sync::{ReadGuard, RwLock};
 use crate::fs::bytes::{scratch, scratch_texts};
 use crate::fs::cache::invalidations::Invalidations;
 use crate::fs::cache::{absent, changes};
-use crate::fs::counts::counters::OperationNumbers;
+use crate::fs::counts::counters::{Operation, OperationNumbers};
 use crate::fs::counts::refusals::Refusals;
 use crate::fs::counts::{accesses, counters, subject};
 use crate::fs::handles::closing::Closing;
@@ -46,6 +47,9 @@ pub struct Fs {
     pub(in crate::fs) options: Options,
     pub(in crate::fs) nodes: NodeTable,
     pub(in crate::fs) handles: Handles,
+    /// Written while directories move, or two files change their places; read by requests that find things by their place,
+    /// see [`Fs::stay`].
+    pub(in crate::fs) moves: RwLock<()>,
     /// Entries of open directories.
     pub(in crate::fs) held: held::Held<table::DirHandle>,
     /// Pages of them that were fetched ahead.
@@ -71,6 +75,11 @@ pub struct Fs {
 }
 
 impl Fs {
+    /// Nothing moves with its directory until the guard goes. `None`: it need not for such a request, or it is what moves.
+    pub fn stay(&self, what: Operation) -> Option<ReadGuard<'_, ()>> {
+        what.goes_by_place().then(|| self.moves.read_recursive())
+    }
+
     /// Files that are just being closed.
     pub fn closing(&self) -> Arc<Closing> {
         Arc::clone(&self.closing)
@@ -88,6 +97,7 @@ impl Fs {
             modes: modes::Modes::new(&options.spill_dir),
             options,
             handles: Handles::default(),
+            moves: RwLock::default(),
             held: held::Held::default(),
             fetched: ahead::Fetched::default(),
             refusals: Refusals::default(),

@@ -76,6 +76,7 @@ impl Adaptor {
         self.idling.request();
         measured::count(&self.fs, caller, what);
         let started = Instant::now();
+        let _stays = self.fs.stay(what);
         let outcome = catch_unwind(AssertUnwindSafe(|| operation(&self.fs))).unwrap_or_else(|_| {
             Err(Error::new(
                 ErrorKind::Io,

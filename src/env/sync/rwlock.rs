@@ -37,6 +37,13 @@ impl<T: ?Sized> RwLock<T> {
         ReadGuard { inner: self.inner.read(), _release: Release(address) }
     }
 
+    /// As [`RwLock::read`], but beside others who read also while somebody waits to write: who has it may take it again.
+    pub fn read_recursive(&self) -> ReadGuard<'_, T> {
+        let address = address(&self.inner);
+        schedule::await_lock(address, || !self.inner.is_locked_exclusive());
+        ReadGuard { inner: self.inner.read_recursive(), _release: Release(address) }
+    }
+
     /// Waits until nobody else has it.
     pub fn write(&self) -> WriteGuard<'_, T> {
         let address = address(&self.inner);

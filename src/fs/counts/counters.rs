@@ -29,6 +29,19 @@ macro_rules! operations {
     };
 }
 
+impl Operation {
+    /// Whether such a request changes, or makes known to the kernel, what it finds by its place. A rename is for itself.
+    pub fn goes_by_place(self) -> bool {
+        use Operation::{
+            Create, Fallocate, Flush, Fsync, Lookup, Mkdir, Mknod, Open, ReadDirPlus, Release, RemoveXattr, Rmdir,
+            SetAttr, SetXattr, Unlink, Write,
+        };
+        let made = matches!(self, Lookup | ReadDirPlus | Mknod | Mkdir | Create | Open);
+        let changed = matches!(self, SetAttr | SetXattr | RemoveXattr | Fallocate | Unlink | Rmdir);
+        made || changed || matches!(self, Write | Flush | Release | Fsync)
+    }
+}
+
 operations! {
     Lookup => "lookup",
     GetAttr => "getattr",

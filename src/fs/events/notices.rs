@@ -26,16 +26,16 @@ pub fn notices(fs: &Fs, event: &Event) -> Vec<Invalidation> {
             returned_notices(fs, |dir| in_row(dir, &place, family.as_deref()), &mut notices);
             absent_notice(fs, &NodeKey::plain(Place::Row(Arc::new(place))), &mut notices);
         }
-        Event::Table { table, .. } => {
+        Event::Table { table, origin } => {
             let nodes = fs.nodes.select(|key| key.place.table() == Some(table));
             node_notices(fs, &nodes, &mut notices);
             returned_notices(fs, |dir| dir.table() == Some(table), &mut notices);
-            absent_notice(fs, &NodeKey::plain(Place::Table(Arc::new(table.clone()))), &mut notices);
+            made_notice(fs, &NodeKey::plain(Place::Table(Arc::new(table.clone()))), *origin, &mut notices);
         }
-        Event::Namespace { name, .. } => {
+        Event::Namespace { name, origin } => {
             let key = NodeKey::plain(Place::Namespace(name.as_str().into()));
             node_notices(fs, &fs.nodes.find(&key).into_iter().collect::<Vec<_>>(), &mut notices);
-            absent_notice(fs, &key, &mut notices);
+            made_notice(fs, &key, *origin, &mut notices);
         }
         // Nothing of the one is cached; the other comes with the change of its table.
         Event::Snapshot { .. } | Event::Replaced { .. } | Event::Noted { .. } => {}
@@ -79,6 +79,14 @@ fn node_notices(fs: &Fs, nodes: &[Arc<Node>], notices: &mut Vec<Invalidation>) {
         if gone || expiry::may_expire(fs, &key).unwrap_or(true) {
             notices.extend(kernel::entry_notice(fs, &key));
         }
+    }
+}
+
+/// As [`absent_notice`], unless it was asked for by the name: the kernel would drop the directory that it has just got,
+/// in which somebody may be already.
+fn made_notice(fs: &Fs, key: &NodeKey, origin: Origin, notices: &mut Vec<Invalidation>) {
+    if origin.0 != fs.nodes.number(key) {
+        absent_notice(fs, key, notices);
     }
 }
 

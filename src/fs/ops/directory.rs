@@ -14,6 +14,7 @@ use crate::fs::shown::access;
 use crate::fs::shown::attr;
 use crate::fs::shown::attr::EntryReply;
 use crate::fs::shown::entry;
+use crate::fs::shown::kernel;
 use crate::fs::shown::known;
 use crate::fs::shown::touch;
 use crate::fs::views::copied;
@@ -41,15 +42,16 @@ pub fn mkdir(fs: &Fs, parent: u64, name: &[u8], creator: Creator) -> Result<Entr
     }
     writable::check_row_table(fs, &key)?;
     let access = access::by_creator(fs, &key, creator);
-    // Order: before there is anything that the kernel could forget again.
+    // Order: before there is anything that the kernel could forget again, or be told to drop.
     fs.modes.set(&key, access)?;
+    fs.absent.remove(parent, name);
     let made = if key.view == View::History { history::make_in_history(fs, &key) } else { make(fs, &key) };
     if made.is_err() {
+        kernel::remember_absent(fs, parent, name);
         fs.modes.forget(&key)?;
     }
     made?;
     touch::touch_directory(fs, parent);
-    fs.absent.remove(parent, name);
     let entry = entry::entry(fs, &key, Some(Facts::Dir));
     if access.is_empty() || Modes::holds(&key) {
         return Ok(entry);

@@ -20,11 +20,16 @@ use crate::{Error, ErrorKind, Result};
 
 /// Moves `name` of `parent` to `new_name` of `new_parent`.
 pub fn rename(fs: &Fs, parent: u64, name: &[u8], new_parent: u64, new_name: &[u8], mode: RenameMode) -> Result<()> {
-    let from_dir = fs.node(parent)?.key();
+    fs.node(parent)?;
     subject::is_named(name);
     subject::has_source();
-    let to_dir = fs.node(new_parent)?.key();
+    fs.node(new_parent)?;
     subject::is_named(new_name);
+    let (_stays, _alone) = match moves_much(&resolve::target(&fs.tree, &fs.node(parent)?.key(), name)?, mode) {
+        true => (None, Some(fs.moves.write())),
+        false => (Some(fs.moves.read_recursive()), None),
+    };
+    let (from_dir, to_dir) = (fs.node(parent)?.key(), fs.node(new_parent)?.key());
     let from = resolve::target(&fs.tree, &from_dir, name)?;
     let to = resolve::target(&fs.tree, &to_dir, new_name).map_err(no_such_target)?;
     writable::check_writable(fs, &from)?;
@@ -47,6 +52,12 @@ pub fn rename(fs: &Fs, parent: u64, name: &[u8], new_parent: u64, new_name: &[u8
     touch::touch_directory(fs, new_parent);
     touch::touch(fs, &to);
     Ok(())
+}
+
+/// Whether more changes its place than a file.
+fn moves_much(from: &NodeKey, mode: RenameMode) -> bool {
+    mode == RenameMode::Exchange
+        || matches!(from.place, Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_))
 }
 
 fn rename_key(fs: &Fs, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {
@@ -127,12 +138,13 @@ fn move_directory(fs: &Fs, from: &NodeKey, to: &NodeKey, one: &Directory, other:
             && column.row == one.row
             && one.family.as_ref().is_none_or(|family| *family == column.family)
     };
-    let committed = moving::commit_below(fs, below)?;
-    fs.tree.backend.rename_directory(one, other, Origin(fs.nodes.number(from)))?;
-    fs.modes.rename(from, to)?;
-    moving::move_node(fs, from, to, None);
-    fs.nodes.rename_all(|place| place.below(one, other));
-    moving::follow_newest(fs, committed)
+    moving::move_below(fs, below, || {
+        fs.tree.backend.rename_directory(one, other, Origin(fs.nodes.number(from)))?;
+        fs.modes.rename(from, to)?;
+        moving::move_node(fs, from, to, None);
+        fs.nodes.rename_all(|place| place.below(one, other));
+        Ok(())
+    })
 }
 
 /// Refuses what will not be moved, before families are declared for it.

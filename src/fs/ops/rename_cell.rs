@@ -81,16 +81,15 @@ fn exchange_cells(
     names: (&CellName, &CellName),
 ) -> Result<()> {
     let (source, target) = names;
-    let exchanged = moving::commit_below(fs, |column| *column == *source.0 || *column == *target.0)?;
-    if let Some(node) = node {
-        moving::commit_open(fs, node)?;
-    }
     let origin = Origin(node.map_or_else(|| fs.nodes.number(from), |node| node.ino));
-    fs.tree.backend.rename_cell(&rename_of(names, RenameMode::Exchange, Leaves::Nothing, origin))?;
-    fs.tree.uncommitted.remove_cell(&source.0);
-    fs.tree.uncommitted.remove_cell(&target.0);
-    swap_nodes(fs, from, to);
-    moving::follow_newest(fs, exchanged)
+    let either = |column: &ColumnKey| *column == *source.0 || *column == *target.0;
+    moving::move_below(fs, either, || {
+        fs.tree.backend.rename_cell(&rename_of(names, RenameMode::Exchange, Leaves::Nothing, origin))?;
+        fs.tree.uncommitted.remove_cell(&source.0);
+        fs.tree.uncommitted.remove_cell(&target.0);
+        swap_nodes(fs, from, to);
+        Ok(())
+    })
 }
 
 /// Renames a cell that the kernel holds. What nobody has committed is committed at the new name alone.

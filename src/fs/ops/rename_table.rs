@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::backend::RenameMode;
 use crate::fs::base::Fs;
 use crate::fs::session::moving;
-use crate::model::{CatalogueChange, Origin, TableName};
+use crate::model::{CatalogueChange, ColumnKey, Origin, TableName};
 use crate::tree::facts;
 use crate::tree::list::listing;
 use crate::tree::place::NodeKey;
@@ -36,19 +36,21 @@ pub fn rename_table(
         }
         _ => CatalogueChange::RenameTable { from: one.clone(), to: other.clone() },
     };
-    moving::commit_below(fs, |column| column.table == one || column.table == other)?;
     let pairs = [(one.clone(), other.clone())];
-    rename_made(fs, (from, to), &pairs, mode, || fs.tree.backend.alter(change, origin))?;
-    if mode != RenameMode::Exchange {
-        moving::move_node(fs, from, to, None);
-    }
-    // The kernel keeps what it holds below the directories: it stands for other keys now.
-    fs.nodes.rename_all(|place| match place.table() {
-        Some(table) if *table == one => Some(place.with_table(&other)),
-        Some(table) if *table == other && mode == RenameMode::Exchange => Some(place.with_table(&one)),
-        _ => None,
-    });
-    Ok(())
+    let below = |column: &ColumnKey| column.table == one || column.table == other;
+    moving::move_below(fs, below, || {
+        rename_made(fs, (from, to), &pairs, mode, || fs.tree.backend.alter(change, origin))?;
+        if mode != RenameMode::Exchange {
+            moving::move_node(fs, from, to, None);
+        }
+        // The kernel keeps what it holds below the directories: it stands for other keys now.
+        fs.nodes.rename_all(|place| match place.table() {
+            Some(table) if *table == one => Some(place.with_table(&other)),
+            Some(table) if *table == other && mode == RenameMode::Exchange => Some(place.with_table(&one)),
+            _ => None,
+        });
+        Ok(())
+    })
 }
 
 pub fn rename_namespace(
@@ -68,16 +70,18 @@ pub fn rename_namespace(
     }
     let tables: Vec<TableName> = tables_of(fs, one)?;
     let change = CatalogueChange::RenameNamespace { from: one.to_string(), to: other.to_string() };
-    moving::commit_below(fs, |column| *column.table.namespace == **one)?;
     let renamed = |table: &TableName| TableName { namespace: other.as_ref().into(), name: table.name.clone() };
     let pairs: Vec<_> = tables.into_iter().map(|table| (table.clone(), renamed(&table))).collect();
-    rename_made(fs, (from, to), &pairs, mode, || fs.tree.backend.alter(change, origin))?;
-    moving::move_node(fs, from, to, None);
-    fs.nodes.rename_all(|place| {
-        let table = place.table().filter(|table| *table.namespace == **one)?;
-        Some(place.with_table(&renamed(table)))
-    });
-    Ok(())
+    let below = |column: &ColumnKey| *column.table.namespace == **one;
+    moving::move_below(fs, below, || {
+        rename_made(fs, (from, to), &pairs, mode, || fs.tree.backend.alter(change, origin))?;
+        moving::move_node(fs, from, to, None);
+        fs.nodes.rename_all(|place| {
+            let table = place.table().filter(|table| *table.namespace == **one)?;
+            Some(place.with_table(&renamed(table)))
+        });
+        Ok(())
+    })
 }
 
 /// What the mount shows of tables beyond the store goes with them.

@@ -1,11 +1,13 @@
 //! What is open, and what the kernel holds, goes on where a name has moved.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Result;
+use crate::env::sync::MutexGuard;
 use crate::fs::base::Fs;
 use crate::fs::handles::table::FileHandle;
-use crate::fs::nodes::node::Node;
+use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::commit;
 use crate::model::{CellInfo, ColumnKey, SeqNo, TimeRange, Timestamp};
 use crate::tree::place::NodeKey;
@@ -21,26 +23,51 @@ pub fn commit_open(fs: &Fs, node: &Arc<Node>) -> Result<()> {
     Ok(())
 }
 
-/// Commits what handles of cells that are `below` have left; those that made the newest version of theirs. Of what a write
-/// was refused nothing is stored, wherever it is: its close tells.
-pub fn commit_below(fs: &Fs, below: impl Fn(&ColumnKey) -> bool) -> Result<Vec<Arc<FileHandle>>> {
+/// Moves cells that are `below` by `shift`, in the store and in the table of nodes; nobody else moves any. What handles of
+/// them have left is committed before. Meanwhile nobody comes to what is open there: what is written to it, from pages that
+/// the kernel has mapped too, would go to the old place, and its cell would be taken for removed.
+pub fn move_below(fs: &Fs, below: impl Fn(&ColumnKey) -> bool, shift: impl FnOnce() -> Result<()>) -> Result<()> {
+    let files = files_below(fs, &below);
+    let nodes: BTreeMap<u64, Arc<Node>> = files.iter().map(|file| (file.node.ino, Arc::clone(&file.node))).collect();
+    // Order: who has locked one node waits for no other.
+    let mut states: BTreeMap<u64, MutexGuard<'_, NodeState>> =
+        nodes.values().map(|node| (node.ino, node.state())).collect();
     let mut newest = Vec::new();
-    for file in fs.handles.files() {
-        let Some(column) = file.node.key().place.column().filter(|column| below(column)).cloned() else { continue };
-        let is_refused = file.state.lock().failed.is_some();
-        if !is_refused {
-            commit::commit(fs, &file, &mut file.node.state())?;
-        }
-        let committed = file.state.lock().committed;
-        if committed.is_some() && committed == newest_version(fs, &column)? {
+    for file in files {
+        // Its name may have moved on before it was locked.
+        let Some(column) = column_below(&file, &below) else { continue };
+        let Some(state) = states.get_mut(&file.node.ino) else { continue };
+        if commit_to_move(fs, &file, &column, state)? {
             newest.push(file);
         }
     }
-    Ok(newest)
+    shift()?;
+    // What is known of them is of the old place.
+    nodes.values().for_each(|node| node.mark_stale());
+    follow_newest(fs, newest)
+}
+
+fn files_below(fs: &Fs, below: &impl Fn(&ColumnKey) -> bool) -> Vec<Arc<FileHandle>> {
+    fs.handles.files().into_iter().filter(|file| column_below(file, below).is_some()).collect()
+}
+
+fn column_below(file: &FileHandle, below: &impl Fn(&ColumnKey) -> bool) -> Option<Arc<ColumnKey>> {
+    file.node.key().place.column().filter(|column| below(column)).cloned()
+}
+
+/// Commits what a handle has left; whether it made the newest version. Of what a write was refused nothing is stored,
+/// wherever it is: its close tells.
+fn commit_to_move(fs: &Fs, file: &Arc<FileHandle>, column: &ColumnKey, state: &mut NodeState) -> Result<bool> {
+    let is_refused = file.state.lock().failed.is_some();
+    if !is_refused {
+        commit::commit(fs, file, state)?;
+    }
+    let committed = file.state.lock().committed;
+    Ok(committed.is_some() && committed == newest_version(fs, column)?)
 }
 
 /// A later commit of such a handle replaces what it made, wherever that is now.
-pub fn follow_newest(fs: &Fs, files: Vec<Arc<FileHandle>>) -> Result<()> {
+fn follow_newest(fs: &Fs, files: Vec<Arc<FileHandle>>) -> Result<()> {
     for file in files {
         if let Some(column) = file.node.key().place.column() {
             file.state.lock().committed = newest_version(fs, column)?;

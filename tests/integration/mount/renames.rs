@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -53,6 +54,103 @@ fn mount_a_rename_to_a_version_shows_under_the_own_name_of_the_column() {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+/// The kernel writes pages back while their file moves, with the notices of the change at the latest.
+#[test]
+fn mount_what_is_mapped_goes_on_in_a_row_family_or_table_that_moves() {
+    const SCRIPT: &str = "\
+import ctypes, mmap, os, sys
+libc = ctypes.CDLL(None)
+for n in range(int(sys.argv[1])):
+    for how in ('row', 'family', 'exchange', 'files'):
+        keep = n % 2 == 0
+        u, v = f'u{n}{how}', f'v{n}{how}'
+        os.makedirs(f'{u}/r/f')
+        os.makedirs(f'{v}/s/f' if how == 'row' else f'{v}/r/f')
+        moved = f'{v}/r/f/a'
+        if how == 'family':
+            os.rmdir(f'{v}/r/f')
+        if how == 'files':
+            open(moved, 'wb').write(b'other')
+        open(f'{u}/r/f/a', 'wb').write(b'start')
+        fd = os.open(f'{u}/r/f/a', os.O_RDWR)
+        pages = mmap.mmap(fd, 5)
+        if not keep:
+            os.close(fd)
+        pages[0:1] = b'Q'
+        exchange = lambda a, b: libc.renameat2(-100, a.encode(), -100, b.encode(), 2)
+        if how == 'row':
+            os.rename(f'{u}/r', f'{v}/r')
+        elif how == 'family':
+            os.rename(f'{u}/r/f', f'{v}/r/f')
+        elif how == 'exchange':
+            exchange(u, v)
+        else:
+            exchange(f'{u}/r/f/a', moved)
+        pages.flush()
+        first = open(moved, 'rb').read()
+        pages[0:1] = b'Z'
+        pages.flush()
+        then = open(moved, 'rb').read()
+        if (first, then) != (b'Qtart', b'Ztart'):
+            print(n, how, 'open' if keep else 'closed', first, then)
+        pages.close()
+        if keep:
+            os.close(fd)
+";
+    let fixture = Fixture::new();
+    let script = fixture.store().with_file_name("moves.py");
+    fs::write(&script, SCRIPT).unwrap();
+    let mut python = Command::new("python3");
+    let said = python.arg(&script).arg("40").current_dir(fixture.path("")).output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "");
+}
+
+#[test]
+fn mount_what_is_made_and_removed_in_a_row_that_moves_is_so_wherever_it_is() {
+    let fixture = Fixture::new();
+    let (one, other) = (fixture.path("u/r"), fixture.path("v/r"));
+    fs::create_dir_all(one.join("f")).unwrap();
+    fs::create_dir_all(fixture.path("v/s/f")).unwrap();
+    let ended = AtomicBool::new(false);
+    let either = |name: &str| [&one, &other].map(|row| row.join("f").join(name));
+    let work = |writer: usize| {
+        let mut there = BTreeSet::new();
+        for n in 0..400 {
+            let name = format!("{writer}-{n}");
+            // It is at one of both places, and moves on between two looks.
+            while !either(&name).iter().any(|path| fs::write(path, &name).is_ok()) {}
+            there.insert(name);
+            let old = format!("{writer}-{}", n / 2);
+            if n % 2 == 0 && there.remove(&old) {
+                while !either(&old).iter().any(|path| fs::remove_file(path).is_ok()) {}
+            }
+        }
+        there
+    };
+    let expected: BTreeSet<String> = std::thread::scope(|scope| {
+        let mover = scope.spawn(|| {
+            let mut moves = 0;
+            while !ended.load(Ordering::Relaxed) {
+                fs::rename(&one, &other).unwrap();
+                fs::rename(&other, &one).unwrap();
+                moves += 2;
+            }
+            moves
+        });
+        let writers: Vec<_> = (0..3).map(|writer| scope.spawn(move || work(writer))).collect();
+        let there = writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect();
+        ended.store(true, Ordering::Relaxed);
+        assert!(mover.join().unwrap() > 0);
+        there
+    });
+    assert_eq!(names(&one.join("f")).into_iter().collect::<BTreeSet<_>>(), expected);
+    for name in &expected {
+        assert_eq!(fs::read_to_string(one.join("f").join(name)).unwrap(), *name);
+    }
+    assert!(!other.exists());
 }
 
 /// In a directory of more than one answer's names: the first answer tells all of each entry, later ones names and numbers.
