@@ -257,6 +257,37 @@ fn shell_refuses_attributes_that_nobody_knows() {
     }
 }
 
+/// Statements that follow in one millisecond where nothing holds them back, and what the table `lw` has then.
+pub const QUICK: &str = "\
+create 'lw', {NAME => 'f', VERSIONS => 5}
+200.times { |i| put 'lw', \"r#{i}\", 'f:q', 'old'; deleteall 'lw', \"r#{i}\"; put 'lw', \"r#{i}\", 'f:q', 'new' }
+3.times { |i| put 'lw', 'v', 'f:q', i }
+put 'lw', 'v', 'f:a', 'x'; deleteall 'lw', 'v', 'f:a'; append 'lw', 'v', 'f:a', 'y'
+put 'lw', 'v', 'f:b', 'x'; deleteall 'lw', {ROWPREFIXFILTER => 'w'}; deleteall 'lw', 'v', 'f:b'; incr 'lw', 'v', 'f:b'
+put 'lw', 'w', 'f:q', 'x'; deleteall 'lw', {ROWPREFIXFILTER => 'w'}; put 'lw', 'w', 'f:q', 'z'
+count 'lw', {STARTROW => 'r', STOPROW => 's'}
+scan 'lw', {STARTROW => 'v', VERSIONS => 5}
+";
+
+/// Whether the output of [`QUICK`], with `-q`, tells of all that was acknowledged.
+pub fn check_quick(said: &str) {
+    assert!(said.contains("200 row(s)") && said.contains("COUNTER VALUE = 1"), "{said}");
+    let of = |column: &str| said.lines().filter(|line| line.contains(&format!("column=f:{column},"))).count();
+    assert_eq!((of("q"), of("a"), of("b")), (4, 1, 1), "{said}");
+    assert!(said.contains("value=y\n") && said.contains("value=z\n"), "{said}");
+}
+
+#[test]
+fn shell_changes_a_row_once_a_millisecond() {
+    let began = std::time::Instant::now();
+    check_quick(&output(QUICK));
+    let script = "create 't', 'f'\n20_000.times { |i| put 't', \"r#{i}\", 'f:q', 'v' }\ncount 't'\n";
+    let (rows, others) = (began.elapsed(), std::time::Instant::now());
+    assert!(output(script).contains("20000 row(s)"));
+    println!("{rows:?}, and {:?} for 20,000 rows", others.elapsed());
+    assert!(others.elapsed().as_secs() < 20, "rows wait for others: {:?}", others.elapsed());
+}
+
 /// Runs the program with a script on its input; output and status.
 fn piped(directory: &Path, arguments: &[&str], script: &str) -> (String, Option<i32>) {
     let mut command = Command::new(binary());

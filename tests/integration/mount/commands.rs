@@ -34,6 +34,15 @@ fn mount_alter_incr_append_and_truncate() {
     assert!(names(&fixture.path("t")).is_empty());
 }
 
+#[test]
+fn mount_the_shell_changes_a_row_once_a_millisecond() {
+    let fixture = Fixture::new();
+    crate::shell::check_quick(&run(
+        &fixture,
+        &["shell", "-q", "-n", "-e", crate::shell::QUICK, fixture.mnt().to_str().unwrap()],
+    ));
+}
+
 /// What is written through a handle that does not empty the file is the amount, not a change of its text.
 #[test]
 fn mount_counter_adds_what_is_written_wherever_the_handle_stands() {

@@ -1,0 +1,23 @@
+//! The shell on a cluster answers as on a store, and as HBase's own.
+
+use super::server::Cluster;
+use super::tree::{MountedAt, cellfs};
+use crate::shell::{QUICK, check_quick};
+
+/// The shell's output, which is to end well.
+fn shell(options: &[&str], address: &str, script: &str) -> String {
+    let (out, said, done) = cellfs(&[options, &["shell", "-q", "-n", address, "-e", script]].concat());
+    assert!(done, "{script}: {said}{out}");
+    out
+}
+
+#[test]
+fn the_shell_changes_a_row_of_a_cluster_once_a_millisecond() {
+    let cluster = Cluster::shared();
+    let mounted = MountedAt::new(&cluster.address, "");
+    for at in [cluster.address.as_str(), mounted.mnt().to_str().unwrap()] {
+        cellfs(&["drop", &cluster.address, "lw"]);
+        check_quick(&shell(&[], at, QUICK));
+    }
+    cellfs(&["drop", &cluster.address, "lw"]);
+}
