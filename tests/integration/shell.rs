@@ -288,6 +288,62 @@ fn shell_changes_a_row_once_a_millisecond() {
     assert!(others.elapsed().as_secs() < 20, "rows wait for others: {:?}", others.elapsed());
 }
 
+/// What is in the table `cr` of [`ASKED`].
+pub const BEFORE_ASKED: &str = "\
+create 'cr', {NAME => 'f', VERSIONS => 3}, 'g'
+put 'cr', 'q', 'f:a', '0'
+put 'cr', 'r', 'f:a', '1'
+put 'cr', 'r', 'f:b', '2'
+put 'cr', 'r', 'g:c', '3'
+put 'cr', 's', 'f:a', '4'
+";
+
+/// Statements, and the values that HBase's shell shows for each, or the number that it counts.
+pub const ASKED: &[(&str, &str)] = &[
+    ("scan 'cr', {STARTROW => 'r', STOPROW => 'r'}", "123"),
+    ("scan 'cr', {STARTROW => 'r', STOPROW => 'r', REVERSED => true}", "123"),
+    ("scan 'cr', {STARTROW => 'rr', STOPROW => 'rr'}", ""),
+    ("scan 'cr', {STARTROW => '', STOPROW => ''}", "01234"),
+    ("scan 'cr', {STARTROW => 'q', STOPROW => 'q', ROWPREFIXFILTER => 'r'}", "123"),
+    ("count 'cr', {STARTROW => 'r', STOPROW => 'r'}", "1"),
+    ("count 'cr', {STARTROW => 'rr', STOPROW => 'rr'}", "0"),
+    ("scan 'cr', {COLUMNS => ['f', 'f:a']}", "014"),
+    ("scan 'cr', {COLUMNS => ['f:a', 'f']}", "0124"),
+    ("scan 'cr', {COLUMNS => ['f:a', 'f', 'f:b']}", "2"),
+    ("get 'cr', 'r', 'f', 'f:a'", "1"),
+    ("get 'cr', 'r', ['f', 'f:a', 'g']", "13"),
+    ("get 'cr', 'r', 'f:a', 'f'", "12"),
+    ("get 'cr', 'r', {COLUMN => ['f', 'f:a']}", "1"),
+];
+
+/// The values and numbers that a session with `--json` tells of.
+pub fn told(said: &str) -> String {
+    let value = |line: &str| {
+        let object: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+        assert!(object["error"].is_null(), "{line}");
+        match &object["value"] {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Number(number) => number.to_string(),
+            other => panic!("{other}: {line}"),
+        }
+    };
+    said.lines().map(value).collect()
+}
+
+#[test]
+fn shell_finds_the_rows_and_columns_that_hbases_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = store(directory.path());
+    session(&backend, BEFORE_ASKED, Echo::Silent, OnError::Stop);
+    for (statement, wanted) in ASKED {
+        let mut out = Vec::new();
+        let lines = Script::new(Cursor::new(statement.as_bytes()), "the test", Echo::Silent);
+        let printer = Printer::new(Box::new(&mut out), None).in_form(Form::Json);
+        Session::new(Arc::clone(&backend), Box::new(lines), printer, OnError::Continue).run().unwrap();
+        assert_eq!(told(&String::from_utf8(out).unwrap()), *wanted, "{statement}");
+    }
+}
+
 /// Runs the program with a script on its input; output and status.
 fn piped(directory: &Path, arguments: &[&str], script: &str) -> (String, Option<i32>) {
     let mut command = Command::new(binary());

@@ -2,7 +2,7 @@
 
 use super::server::Cluster;
 use super::tree::{MountedAt, cellfs};
-use crate::shell::{QUICK, check_quick};
+use crate::shell::{ASKED, BEFORE_ASKED, QUICK, check_quick, told};
 
 /// The shell's output, which is to end well.
 fn shell(options: &[&str], address: &str, script: &str) -> String {
@@ -20,4 +20,16 @@ fn the_shell_changes_a_row_of_a_cluster_once_a_millisecond() {
         check_quick(&shell(&[], at, QUICK));
     }
     cellfs(&["drop", &cluster.address, "lw"]);
+}
+
+#[test]
+fn the_shell_finds_the_rows_and_columns_of_a_cluster_that_hbases_does() {
+    let cluster = Cluster::shared();
+    let at = cluster.address.as_str();
+    cellfs(&["drop", at, "cr"]);
+    shell(&[], at, BEFORE_ASKED);
+    for (statement, wanted) in ASKED {
+        assert_eq!(told(&shell(&["--json"], at, statement)), *wanted, "{statement}");
+    }
+    cellfs(&["drop", at, "cr"]);
 }
