@@ -314,6 +314,10 @@ pub const ASKED: &[(&str, &str)] = &[
     ("get 'cr', 'r', ['f', 'f:a', 'g']", "13"),
     ("get 'cr', 'r', 'f:a', 'f'", "12"),
     ("get 'cr', 'r', {COLUMN => ['f', 'f:a']}", "1"),
+    ("get 'cr', 'r', {FILTER => \"ColumnRangeFilter('a', false, '', false)\"}", "23"),
+    ("get 'cr', 'r', {FILTER => \"ColumnRangeFilter('', true, '', true)\"}", "123"),
+    ("get 'cr', 'r', {FILTER => \"ColumnRangeFilter('', false, 'b', true)\"}", "12"),
+    ("scan 'cr', {FILTER => \"ColumnRangeFilter('', false, 'b', false)\"}", "014"),
 ];
 
 /// The values and numbers that a session with `--json` tells of.
