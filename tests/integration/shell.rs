@@ -348,6 +348,33 @@ fn shell_finds_the_rows_and_columns_that_hbases_does() {
     }
 }
 
+/// What sets a TTL that HBase has no number for.
+pub const TOO_LONG: &[&str] = &[
+    "create 'tt', {NAME => 'f', TTL => '100000 DAYS'}",
+    "create 'tt', {NAME => 'f', TTL => 3000000000}",
+    "create 'tt', {NAME => 'f', TTL => '3000000000'}",
+    "create 'tt', {NAME => 'f', TTL => '99999999999999999999'}",
+    "create 'tt', {NAME => 'f', METADATA => {'TTL' => '2147483648'}}",
+    "alter 'told', {NAME => 'f', TTL => 2147483648}",
+    "alter 'told', NAME => 'g', TTL => '100000 DAYS'",
+];
+
+#[test]
+fn shell_refuses_a_ttl_that_hbase_has_no_number_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = store(directory.path());
+    session(&backend, "create 'told', {NAME => 'f', TTL => 60}", Echo::Silent, OnError::Stop);
+    for statement in TOO_LONG {
+        let (_, end) = session(&backend, statement, Echo::Silent, OnError::Stop);
+        let End::Failed(said) = &end else { panic!("{statement}: {end:?}") };
+        assert!(said.contains("TTL is at most 2147483647 seconds (68 years), or FOREVER"), "{statement}: {said}");
+    }
+    let script = "describe 'told'\nexists 'tt'\ncreate 'most', {NAME => 'f', TTL => 2147483647}\ndescribe 'most'\n";
+    let (said, _) = session(&backend, script, Echo::Silent, OnError::Stop);
+    assert!(said.contains("TTL => '60 SECONDS (1 MINUTE)'") && said.contains("Table tt does not exist"), "{said}");
+    assert!(said.contains("TTL => 'FOREVER'") && !said.contains("NAME => 'g'"), "{said}");
+}
+
 /// Runs the program with a script on its input; output and status.
 fn piped(directory: &Path, arguments: &[&str], script: &str) -> (String, Option<i32>) {
     let mut command = Command::new(binary());
