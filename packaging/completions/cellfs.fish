@@ -431,7 +431,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s q -l quiet -d 'P
 complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -l make -d 'Make the store if it is absent'
 complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
-complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cellfs -n "__fish_cellfs_using_subcommand shell" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe alter create-index drop-index create-check key drop-check truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan export import copy count snapshot flush compact stats top profile log mv bench demo check shell help" -f -a "mount" -d 'Mount a store (made if it is absent or empty)'
 complete -c cellfs -n "__fish_cellfs_using_subcommand help; and not __fish_seen_subcommand_from mount umount status create list describe alter create-index drop-index create-check key drop-check truncate drop undrop undelete why watch purge config put get delete deleteall incr append scan export import copy count snapshot flush compact stats top profile log mv bench demo check shell help" -f -a "umount" -d 'Unmount, and wait until the daemon has ended'

@@ -176,6 +176,9 @@ pub enum Command {
     /// checked. A mounted store is checked by its daemon, while it serves.
     Check(CheckArgs),
     /// Speak the HBase shell's language with a store
+    ///
+    /// As in HBase, what is given no timestamp has the millisecond of the clock, and a tombstone hides what has its own. So a
+    /// session changes a row once a millisecond: what comes sooner waits for the next one.
     Shell(ShellArgs),
 }
 

@@ -15,7 +15,7 @@ use crate::backend::{Backend, CompactionKind};
 use crate::daemon::find::serving as sockets;
 use crate::daemon::{Absent, open_backend};
 use crate::error::printable;
-use crate::model::declared::attributes::{all_without_effect, family_attribute, family_defaults};
+use crate::model::declared::attributes::{all_without_effect, family_defaults, given_family_attribute};
 use crate::model::{
     Catalogue, CatalogueChange, ConstraintSchema, DroppedThing, FamilySchema, Origin, Settings, TableId, TableName,
     TableSchema, TableState, Timestamp, check_family, give_attributes,
@@ -62,7 +62,7 @@ pub fn parse_family(text: &str) -> Result<(String, BTreeMap<String, String>)> {
     let mut attributes = BTreeMap::new();
     for part in parts {
         let (key, value) = assignment(part)?;
-        attributes.insert(key.to_owned(), family_attribute(key, value)?);
+        attributes.insert(key.to_owned(), given_family_attribute(key, value)?);
     }
     Ok((name.to_owned(), attributes))
 }

@@ -7,6 +7,7 @@ mod commands;
 mod eval;
 mod input;
 mod lease;
+mod pace;
 mod print;
 mod regions;
 mod registry;

@@ -6,7 +6,7 @@ use super::arguments::Options;
 use super::eval::failure::{Outcome, refuse};
 use super::eval::value::Value;
 use crate::model::declared::attributes::{
-    family_attribute, family_defaults, parse_seconds, table_attribute, table_defaults,
+    family_defaults, given_family_attribute, parse_seconds, table_attribute, table_defaults,
 };
 use crate::model::{ConstraintSchema, FamilySchema, TableName, TableSchema, check_family, give_attributes};
 
@@ -123,7 +123,7 @@ fn family_text(family: &str, attribute: &str, default: Option<&str>, value: &Val
         }
         _ => text,
     };
-    Ok(family_attribute(attribute, &text)?)
+    Ok(given_family_attribute(attribute, &text)?)
 }
 
 /// java.lang.Boolean.valueOf.

@@ -10,6 +10,7 @@ use super::eval::failure::{Failure, Outcome};
 use super::eval::value::Value;
 use super::input::lines::{Line, Lines};
 use super::lease::Lease;
+use super::pace::Pace;
 use super::print::Printer;
 use crate::backend::Backend;
 
@@ -27,6 +28,7 @@ pub enum OnError {
 /// One user's session on one store.
 pub struct Session<'o> {
     pub(super) lease: Lease,
+    pub(super) pace: Pace,
     pub(super) printer: Printer<'o>,
     pub(super) variables: BTreeMap<String, Value>,
     /// Timestamps are shown in it.
@@ -60,7 +62,8 @@ impl<'o> Session<'o> {
     pub fn on(lease: Lease, lines: Box<dyn Lines + 'o>, printer: Printer<'o>, on_error: OnError) -> Self {
         let zone = TimeZone::system();
         let interrupt = Arc::default();
-        Self { lease, printer, variables: BTreeMap::new(), zone, lines, on_error, line: 0, interrupt, status: 0 }
+        let (pace, variables) = (Pace::default(), BTreeMap::new());
+        Self { lease, pace, printer, variables, zone, lines, on_error, line: 0, interrupt, status: 0 }
     }
 
     /// The store.

@@ -257,6 +257,124 @@ fn shell_refuses_attributes_that_nobody_knows() {
     }
 }
 
+/// Statements that follow in one millisecond where nothing holds them back, and what the table `lw` has then.
+pub const QUICK: &str = "\
+create 'lw', {NAME => 'f', VERSIONS => 5}
+200.times { |i| put 'lw', \"r#{i}\", 'f:q', 'old'; deleteall 'lw', \"r#{i}\"; put 'lw', \"r#{i}\", 'f:q', 'new' }
+3.times { |i| put 'lw', 'v', 'f:q', i }
+put 'lw', 'v', 'f:a', 'x'; deleteall 'lw', 'v', 'f:a'; append 'lw', 'v', 'f:a', 'y'
+put 'lw', 'v', 'f:b', 'x'; deleteall 'lw', {ROWPREFIXFILTER => 'w'}; deleteall 'lw', 'v', 'f:b'; incr 'lw', 'v', 'f:b'
+put 'lw', 'w', 'f:q', 'x'; deleteall 'lw', {ROWPREFIXFILTER => 'w'}; put 'lw', 'w', 'f:q', 'z'
+count 'lw', {STARTROW => 'r', STOPROW => 's'}
+scan 'lw', {STARTROW => 'v', VERSIONS => 5}
+";
+
+/// Whether the output of [`QUICK`], with `-q`, tells of all that was acknowledged.
+pub fn check_quick(said: &str) {
+    assert!(said.contains("200 row(s)") && said.contains("COUNTER VALUE = 1"), "{said}");
+    let of = |column: &str| said.lines().filter(|line| line.contains(&format!("column=f:{column},"))).count();
+    assert_eq!((of("q"), of("a"), of("b")), (4, 1, 1), "{said}");
+    assert!(said.contains("value=y\n") && said.contains("value=z\n"), "{said}");
+}
+
+#[test]
+fn shell_changes_a_row_once_a_millisecond() {
+    let began = std::time::Instant::now();
+    check_quick(&output(QUICK));
+    let script = "create 't', 'f'\n20_000.times { |i| put 't', \"r#{i}\", 'f:q', 'v' }\ncount 't'\n";
+    let (rows, others) = (began.elapsed(), std::time::Instant::now());
+    assert!(output(script).contains("20000 row(s)"));
+    println!("{rows:?}, and {:?} for 20,000 rows", others.elapsed());
+    assert!(others.elapsed().as_secs() < 20, "rows wait for others: {:?}", others.elapsed());
+}
+
+/// What is in the table `cr` of [`ASKED`].
+pub const BEFORE_ASKED: &str = "\
+create 'cr', {NAME => 'f', VERSIONS => 3}, 'g'
+put 'cr', 'q', 'f:a', '0'
+put 'cr', 'r', 'f:a', '1'
+put 'cr', 'r', 'f:b', '2'
+put 'cr', 'r', 'g:c', '3'
+put 'cr', 's', 'f:a', '4'
+";
+
+/// Statements, and the values that HBase's shell shows for each, or the number that it counts.
+pub const ASKED: &[(&str, &str)] = &[
+    ("scan 'cr', {STARTROW => 'r', STOPROW => 'r'}", "123"),
+    ("scan 'cr', {STARTROW => 'r', STOPROW => 'r', REVERSED => true}", "123"),
+    ("scan 'cr', {STARTROW => 'rr', STOPROW => 'rr'}", ""),
+    ("scan 'cr', {STARTROW => '', STOPROW => ''}", "01234"),
+    ("scan 'cr', {STARTROW => 'q', STOPROW => 'q', ROWPREFIXFILTER => 'r'}", "123"),
+    ("count 'cr', {STARTROW => 'r', STOPROW => 'r'}", "1"),
+    ("count 'cr', {STARTROW => 'rr', STOPROW => 'rr'}", "0"),
+    ("scan 'cr', {COLUMNS => ['f', 'f:a']}", "014"),
+    ("scan 'cr', {COLUMNS => ['f:a', 'f']}", "0124"),
+    ("scan 'cr', {COLUMNS => ['f:a', 'f', 'f:b']}", "2"),
+    ("get 'cr', 'r', 'f', 'f:a'", "1"),
+    ("get 'cr', 'r', ['f', 'f:a', 'g']", "13"),
+    ("get 'cr', 'r', 'f:a', 'f'", "12"),
+    ("get 'cr', 'r', {COLUMN => ['f', 'f:a']}", "1"),
+    ("get 'cr', 'r', {FILTER => \"ColumnRangeFilter('a', false, '', false)\"}", "23"),
+    ("get 'cr', 'r', {FILTER => \"ColumnRangeFilter('', true, '', true)\"}", "123"),
+    ("get 'cr', 'r', {FILTER => \"ColumnRangeFilter('', false, 'b', true)\"}", "12"),
+    ("scan 'cr', {FILTER => \"ColumnRangeFilter('', false, 'b', false)\"}", "014"),
+];
+
+/// The values and numbers that a session with `--json` tells of.
+pub fn told(said: &str) -> String {
+    let value = |line: &str| {
+        let object: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+        assert!(object["error"].is_null(), "{line}");
+        match &object["value"] {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Number(number) => number.to_string(),
+            other => panic!("{other}: {line}"),
+        }
+    };
+    said.lines().map(value).collect()
+}
+
+#[test]
+fn shell_finds_the_rows_and_columns_that_hbases_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = store(directory.path());
+    session(&backend, BEFORE_ASKED, Echo::Silent, OnError::Stop);
+    for (statement, wanted) in ASKED {
+        let mut out = Vec::new();
+        let lines = Script::new(Cursor::new(statement.as_bytes()), "the test", Echo::Silent);
+        let printer = Printer::new(Box::new(&mut out), None).in_form(Form::Json);
+        Session::new(Arc::clone(&backend), Box::new(lines), printer, OnError::Continue).run().unwrap();
+        assert_eq!(told(&String::from_utf8(out).unwrap()), *wanted, "{statement}");
+    }
+}
+
+/// What sets a TTL that HBase has no number for.
+pub const TOO_LONG: &[&str] = &[
+    "create 'tt', {NAME => 'f', TTL => '100000 DAYS'}",
+    "create 'tt', {NAME => 'f', TTL => 3000000000}",
+    "create 'tt', {NAME => 'f', TTL => '3000000000'}",
+    "create 'tt', {NAME => 'f', TTL => '99999999999999999999'}",
+    "create 'tt', {NAME => 'f', METADATA => {'TTL' => '2147483648'}}",
+    "alter 'told', {NAME => 'f', TTL => 2147483648}",
+    "alter 'told', NAME => 'g', TTL => '100000 DAYS'",
+];
+
+#[test]
+fn shell_refuses_a_ttl_that_hbase_has_no_number_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = store(directory.path());
+    session(&backend, "create 'told', {NAME => 'f', TTL => 60}", Echo::Silent, OnError::Stop);
+    for statement in TOO_LONG {
+        let (_, end) = session(&backend, statement, Echo::Silent, OnError::Stop);
+        let End::Failed(said) = &end else { panic!("{statement}: {end:?}") };
+        assert!(said.contains("TTL is at most 2147483647 seconds (68 years), or FOREVER"), "{statement}: {said}");
+    }
+    let script = "describe 'told'\nexists 'tt'\ncreate 'most', {NAME => 'f', TTL => 2147483647}\ndescribe 'most'\n";
+    let (said, _) = session(&backend, script, Echo::Silent, OnError::Stop);
+    assert!(said.contains("TTL => '60 SECONDS (1 MINUTE)'") && said.contains("Table tt does not exist"), "{said}");
+    assert!(said.contains("TTL => 'FOREVER'") && !said.contains("NAME => 'g'"), "{said}");
+}
+
 /// Runs the program with a script on its input; output and status.
 fn piped(directory: &Path, arguments: &[&str], script: &str) -> (String, Option<i32>) {
     let mut command = Command::new(binary());

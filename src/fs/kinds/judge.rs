@@ -4,8 +4,8 @@ use crate::fs::base::Fs;
 use crate::fs::bytes::content::Content;
 use crate::fs::requests::writable::no_family;
 use crate::model::declared::attributes::{
-    derive_rules, family_attribute, family_effect, namespace_property, table_attribute, table_effect, without_effect,
-    without_effect_in,
+    derive_rules, family_effect, given_family_attribute, namespace_property, table_attribute, table_effect,
+    without_effect, without_effect_in,
 };
 use crate::model::row_key::{RECIPE, Recipe};
 use crate::model::{
@@ -141,7 +141,7 @@ pub fn judge(place: &Place, bytes: &[u8], limits: &Limits<'_>) -> Result<()> {
         Place::Counter(_) => limits.room.clone().and(amount(bytes).map(|_| ())),
         Place::Schema(place) => match (place.as_ref(), line(bytes)) {
             (SchemaPlace::Attribute { table, family: Some(family), name }, Some(value)) => {
-                family_attribute(name, value)?;
+                given_family_attribute(name, value)?;
                 check_together(catalogue, (table, family), name, value)
             }
             (SchemaPlace::Attribute { family: None, name, .. }, Some(value)) => {

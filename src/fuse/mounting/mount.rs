@@ -54,7 +54,7 @@ impl Mounted {
         let (fs, queue) = (self.fs, self.queue);
         let start = |name: &str, run: Box<dyn FnOnce() + Send>| {
             let thread = std::thread::Builder::new().name(name.to_owned());
-            thread.spawn(run).map_err(|e| Error::io(&format!("start the thread {name}"), &e))
+            thread.spawn(run).map_err(|e| Error::io(format!("start the thread {name}"), &e))
         };
         let attributes = (self.session.notifier(), queue.clone());
         start("attributes", Box::new(move || notify::drop_attributes(&attributes.0, &attributes.1)))?;

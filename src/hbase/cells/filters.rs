@@ -76,9 +76,9 @@ fn call(args: &Arguments<'_>) -> Result<Named> {
         "ColumnRangeFilter" => named(
             name,
             &ColumnRangeFilter {
-                min_column: Some(args.bytes(0)?),
+                min_column: args.bound(0)?,
                 min_column_inclusive: Some(args.boolean(1)?),
-                max_column: Some(args.bytes(2)?),
+                max_column: args.bound(2)?,
                 max_column_inclusive: Some(args.boolean(3)?),
             },
         ),
@@ -154,6 +154,11 @@ impl Arguments<'_> {
             Some(Argument::Quoted(bytes)) => Ok(bytes.clone()),
             _ => Err(self.wrong(at, "stands in quotes")),
         }
+    }
+
+    /// An empty one is none: HBase's parser leaves it out, and its server would take it for a bound.
+    fn bound(&self, at: usize) -> Result<Option<Vec<u8>>> {
+        Ok(Some(self.bytes(at)?).filter(|bound| !bound.is_empty()))
     }
 
     fn bare(&self, at: usize) -> Result<&str> {
@@ -245,6 +250,14 @@ mod tests {
         for name in FILTER_NAMES {
             assert!(texts.iter().any(|text| text.contains(name)), "{name} is not tried");
         }
+        let bounds = filter(b"ColumnRangeFilter('', true, '', true)").unwrap();
+        let none = ColumnRangeFilter {
+            min_column: None,
+            min_column_inclusive: Some(true),
+            max_column: None,
+            max_column_inclusive: Some(true),
+        };
+        assert_eq!(bounds, named("ColumnRangeFilter", &none), "an empty bound is none");
         for text in ["PageFilter('3')", "PageFilter(-1)", "NoFilter()", "PrefixFilter()", "ValueFilter(~, 'binary:x')"]
         {
             assert_eq!(filter(text.as_bytes()).unwrap_err().kind, ErrorKind::IllegalArgument, "{text}");

@@ -125,15 +125,20 @@ pub fn not_an_attribute(of: &str, name: &str) -> Error {
 }
 
 /// Seconds of a duration as HBase's shell takes it: a number, FOREVER, or `1 DAYS 2 HOURS 3 MINUTES 4
-/// SECONDS`; `None` = FOREVER.
+/// SECONDS`; `None` = FOREVER, which is what longer ones mean where they are described already.
 pub fn parse_seconds(text: &str) -> Result<Option<u64>> {
+    Ok(seconds(text)?.filter(|seconds| *seconds < FOREVER))
+}
+
+/// As [`parse_seconds`], however many.
+fn seconds(text: &str) -> Result<Option<u64>> {
     let bad = || refuse(format!("'{text}' is not a duration: give seconds, FOREVER, or such as '1 DAYS 12 HOURS'"));
     let text = text.trim();
     if text.eq_ignore_ascii_case("FOREVER") {
         return Ok(None);
     }
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Ok((seconds < FOREVER).then_some(seconds));
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(Some(text.parse().unwrap_or(u64::MAX)));
     }
     // `86400 SECONDS (1 DAY)` is how describe prints it.
     let plain = text.split('(').next().unwrap_or_default();
@@ -149,10 +154,10 @@ pub fn parse_seconds(text: &str) -> Result<Option<u64>> {
             "SECOND" | "SECONDS" => 1,
             _ => return Err(bad()),
         };
-        total = count.checked_mul(unit).and_then(|s| total.checked_add(s)).ok_or_else(bad)?;
+        total = total.saturating_add(count.saturating_mul(unit));
         any = true;
     }
-    if any { Ok((total < FOREVER).then_some(total)) } else { Err(bad()) }
+    if any { Ok(Some(total)) } else { Err(bad()) }
 }
 
 fn canonical(attribute: &Attribute, text: &str) -> Result<String> {
@@ -193,6 +198,17 @@ fn integer(name: &str, text: &str, least: i64, most: i64) -> Result<String> {
 /// The text under which a family's attribute is kept; refuses what HBase refuses.
 pub fn family_attribute(name: &str, text: &str) -> Result<String> {
     canonical(find(FAMILY, "column family", name)?, text)
+}
+
+/// As [`family_attribute`], of one that somebody sets now: a duration that HBase has no number for is refused as well.
+pub fn given_family_attribute(name: &str, text: &str) -> Result<String> {
+    if let Form::Seconds = find(FAMILY, "column family", name)?.form
+        && seconds(text).is_ok_and(|seconds| seconds > Some(FOREVER))
+    {
+        let text = text.trim();
+        return Err(refuse(format!("{name} is at most {FOREVER} seconds (68 years), or FOREVER: '{text}' is longer")));
+    }
+    family_attribute(name, text)
 }
 
 /// The text under which a table's attribute is kept; coprocessors and constraints are kept as they are.
@@ -342,6 +358,19 @@ mod tests {
         assert_eq!(parse_seconds("86400 SECONDS (1 DAY)").unwrap(), Some(86_400));
         assert!(parse_seconds("soon").is_err());
         assert!(parse_seconds("").is_err());
+    }
+
+    #[test]
+    fn a_duration_that_hbase_has_no_number_for_is_refused_where_it_is_set() {
+        for text in ["2147483648", "100000 DAYS", "99999999999999999999", "9999999999999999999 DAYS 1 SECONDS"] {
+            let refused = given_family_attribute("TTL", text).unwrap_err().message;
+            assert!(refused.contains("TTL is at most 2147483647 seconds") && refused.contains(text), "{refused}");
+            assert_eq!(family_attribute("TTL", text).unwrap(), "FOREVER", "of what is described already");
+        }
+        for (text, kept) in [("2147483647", "FOREVER"), ("forever", "FOREVER"), ("2147483646", "2147483646")] {
+            assert_eq!(given_family_attribute("TTL", text).unwrap(), kept);
+        }
+        assert!(given_family_attribute("TTL", "soon").is_err());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::attributes::{derive_rules, family_attribute, family_defaults};
+use super::attributes::{derive_rules, family_attribute, family_defaults, given_family_attribute};
 use super::schema::{file_family_attributes, give_attributes};
 use crate::{Error, ErrorKind, Result};
 
@@ -134,7 +134,7 @@ fn no_setting(name: &str) -> Error {
 fn canonical(name: &str, text: &str) -> Result<String> {
     known(name)?;
     match name.strip_prefix(DEFAULT) {
-        Some(attribute) => family_attribute(attribute, text),
+        Some(attribute) => given_family_attribute(attribute, text),
         None => {
             let (least, most) = if name == VALUE_LIMIT { (1, VALUE_LIMIT_MOST) } else { (0, i64::MAX as u64) };
             let wrong = || format!("{name} is a number of bytes from {least} to {most}, such as 16G, not '{text}'");
@@ -185,6 +185,7 @@ mod tests {
             (VALUE_LIMIT, "99999999999G"),
             ("default.VERSIONS", "0"),
             ("default.TTL", "0"),
+            ("default.TTL", "100000 DAYS"),
             ("default.versions", "3"),
             ("default.", "3"),
             ("VERSIONS", "3"),

@@ -25,7 +25,9 @@ pub(super) fn change_at(session: &Session<'_>, change: CatalogueChange, version:
         _ => (Vec::new(), Vec::new()),
     };
     let change = if let Some(version) = version { change.at(version) } else { change };
-    backend.alter(change, Origin::default())?;
+    let done = backend.alter(change, Origin::default());
+    session.pace.changed_many();
+    done?;
     for sentence in now.iter().filter(|sentence| !before.contains(sentence)) {
         eprintln!("{}", printable(sentence));
     }

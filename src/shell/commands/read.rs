@@ -1,6 +1,6 @@
 //! get, scan, count, get_counter, get_splits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
 
@@ -102,7 +102,8 @@ fn method_name(text: &str) -> Outcome<&str> {
     refuse(format!("converter {class}: there is only org.apache.hadoop.hbase.util.Bytes"))
 }
 
-/// Adds columns to a request, and their converters to the format.
+/// Adds columns to a request, and their converters to the format. Of a family and its columns the last one named decides
+/// (Scan.addFamily, Scan.addColumn).
 fn add_columns(read: &mut ReadSpec, format: &mut Format, columns: &[Value]) {
     for column in columns {
         let ColumnText { family, qualifier, converter } = ColumnText::parse(&column.to_bytes());
@@ -115,9 +116,7 @@ fn add_columns(read: &mut ReadSpec, format: &mut Format, columns: &[Value]) {
                 read.columns.insert(family, None);
             }
             Some(qualifier) => {
-                if let Some(known) = read.columns.entry(family).or_insert_with(|| Some(BTreeSet::new())) {
-                    known.insert(qualifier);
-                }
+                read.columns.entry(family).or_default().get_or_insert_default().insert(qualifier);
             }
         }
     }
@@ -248,10 +247,12 @@ fn scan_request(session: &Session<'_>, table: &TableSchema, options: &mut Option
     }
     let bytes = |key: &str| options.get(key).map(Value::to_bytes).unwrap_or_default();
     (scan.start, scan.stop) = (bytes("STARTROW"), bytes("STOPROW"));
+    // A get, as Scan.setStopRow has it.
+    scan.stop_inclusive = !scan.start.is_empty() && scan.start == scan.stop;
     let prefix = bytes("ROWPREFIXFILTER");
     if !prefix.is_empty() {
         scan.stop = after_prefix(&prefix);
-        scan.start = prefix;
+        (scan.start, scan.stop_inclusive) = (prefix, false);
     }
     scan.reversed = options.flag("REVERSED");
     scan.limit = options.integer("LIMIT", 0)?.and_then(|limit| u64::try_from(limit).ok()).filter(|limit| *limit > 0);

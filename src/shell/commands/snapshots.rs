@@ -76,7 +76,9 @@ fn restore_snapshot(session: &mut Session<'_>, arguments: &Arguments) -> Outcome
     }
     let tables = vec![(table.clone(), table)];
     let restoration = Restoration { snapshot: snapshot.name, tables, existing: Existing::Replace };
-    Ok(session.backend()?.restore(&restoration, Origin::default()).map(|()| Value::Nil)?)
+    let done = session.backend()?.restore(&restoration, Origin::default());
+    session.pace.changed_many();
+    Ok(done.map(|()| Value::Nil)?)
 }
 
 fn delete_snapshot(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {

@@ -29,8 +29,26 @@ pub(super) fn find(name: &str) -> Option<Command> {
 }
 
 fn mutate(session: &Session<'_>, table: TableName, row: RowKey, mutation: Mutation) -> Outcome<Vec<Cell>> {
+    let backend = session.backend()?;
+    if takes_the_clock(&mutation) {
+        session.pace.wait(&table, &row);
+    }
+    let changed = (table.clone(), row.clone());
     let mutations = RowMutations { table, row, mutations: vec![mutation], durability: None, origin: Origin::default() };
-    Ok(session.backend()?.mutate(mutations, None)?.results)
+    let done = backend.mutate(mutations, None);
+    // Also where it has failed: it may be done.
+    session.pace.changed(changed.0, changed.1);
+    Ok(done?.results)
+}
+
+/// Whether no timestamp was given for it.
+fn takes_the_clock(mutation: &Mutation) -> bool {
+    match mutation {
+        Mutation::Put(cells) => cells.iter().any(|cell| cell.time == Time::Now),
+        Mutation::Restore(cell) => cell.time == Time::Now,
+        Mutation::Delete(markers) => markers.iter().any(|marker| marker.time == Time::Now),
+        Mutation::Increment(_) | Mutation::Append(_) => true,
+    }
 }
 
 /// A timestamp, or a hash or nil in its place: then the clock.

@@ -18,6 +18,7 @@ mod regions;
 mod scenarios;
 mod server;
 mod servers;
+mod shell;
 mod stalled;
 mod tls;
 mod tree;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::process::Command;
 
-use super::fixture::{Fixture, names};
+use super::fixture::{Fixture, errno, names};
 
 /// Runs a command on the store, or on paths; what it printed.
 fn run(fixture: &Fixture, args: &[&str]) -> String {
@@ -32,6 +32,38 @@ fn mount_alter_incr_append_and_truncate() {
     assert!(!fixture.cellfs(&["alter", store, "t", "f,VERSIONS=0"]).status.success());
     run(&fixture, &["truncate", store, "t"]);
     assert!(names(&fixture.path("t")).is_empty());
+}
+
+#[test]
+fn mount_the_shell_changes_a_row_once_a_millisecond() {
+    let fixture = Fixture::new();
+    crate::shell::check_quick(&run(
+        &fixture,
+        &["shell", "-q", "-n", "-e", crate::shell::QUICK, fixture.mnt().to_str().unwrap()],
+    ));
+}
+
+#[test]
+fn mount_a_ttl_that_hbase_has_no_number_for_is_refused_on_every_way() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    for args in [
+        &["create", store, "u", "f,TTL=3000000000"][..],
+        &["alter", store, "t", "f,TTL=100000 DAYS"],
+        &["config", store, "default.TTL", "2147483648"],
+    ] {
+        let output = fixture.cellfs(args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("TTL is at most 2147483647 seconds"), "{args:?}: {said}");
+    }
+    let ttl = fixture.path("t/.schema/f/TTL");
+    assert_eq!(errno(fs::write(&ttl, "100000 DAYS\n")), libc::EINVAL);
+    let errors = fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
+    assert!(errors.contains("TTL is at most 2147483647 seconds (68 years), or FOREVER"), "{errors}");
+    assert!(!ttl.exists(), "it is not set");
+    fs::write(&ttl, "2147483647\n").unwrap();
+    assert_eq!(fs::read_to_string(&ttl).unwrap(), "FOREVER\n");
 }
 
 /// What is written through a handle that does not empty the file is the amount, not a change of its text.
