@@ -2,12 +2,22 @@
 //!
 //! VERSIONS deleted versions of a column are kept at any moment, the newest ones, each for
 //! PURGE_DELETED_AFTER from when its tombstone was written. What was outranked at some moment is gone
-//! for good, so that the answer does not depend on when a compaction dropped it; but for KEEP_VERSIONS_FOR
-//! from when it was the newest it stays whatever outranks it.
+//! for good, so that the answer does not depend on when a compaction dropped it, also where what outranked it was put
+//! again or erased later; but for KEEP_VERSIONS_FOR from when it was the newest it stays whatever outranks it.
 
 use super::limit::{Limit, MOST};
-use super::markers::Rank;
+use super::markers::{Moment, Rank};
 use crate::model::{FamilyRules, KeepDeleted, Timestamp};
+
+/// When a version was put again of which a place had been taken. By the clock that was not before `known`.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    known: Moment,
+    purged: Moment,
+}
+
+/// Of so many versions of a column it is remembered that they were kept once; bounds memory and time for very long ones.
+const MOST_HELD: u32 = 1024;
 
 /// Places for deleted versions of one column over time; asked from the newest version to the oldest.
 pub(super) struct KeptPlaces {
@@ -17,7 +27,10 @@ pub(super) struct KeptPlaces {
     purge_after: i64,
     now: Timestamp,
     /// `(from, taken)`: from this moment to that of the next entry so many places are taken. Sorted.
-    taken: Vec<(i64, u32)>,
+    taken: Vec<(Moment, u32)>,
+    /// So many were held for a time.
+    held: u32,
+    again: Vec<Again>,
 }
 
 impl KeptPlaces {
@@ -27,59 +40,115 @@ impl KeptPlaces {
             return None;
         }
         let purge_after = family.purge_deleted_after_ms.map_or(i64::MAX, |ms| i64::try_from(ms).unwrap_or(i64::MAX));
-        Some(Self { limit: Limit::of(family), recent: 0, purge_after, now, taken: vec![(i64::MIN, 0)] })
+        Some(Self {
+            limit: Limit::of(family),
+            recent: 0,
+            purge_after,
+            now,
+            taken: vec![(Moment::ALWAYS, 0)],
+            held: 0,
+            again: Vec::new(),
+        })
     }
 
     /// Starts with another column.
     pub fn reset(&mut self) {
         self.recent = 0;
         self.taken.clear();
-        self.taken.push((i64::MIN, 0));
+        self.taken.push((Moment::ALWAYS, 0));
+        self.held = 0;
+        self.again.clear();
     }
 
-    /// Whether a version is kept now whose deletion was written at `written`, and which reads of a past that ends at
+    /// Whether a version is kept now whose deletion was written at `from`, and which reads of a past that ends at
     /// `hidden_from` or later do not see.
-    pub fn take(&mut self, written: Timestamp, hidden_from: Timestamp, rank: Rank) -> bool {
-        let from = written.0;
-        let purged = from.saturating_add(self.purge_after);
+    pub fn take(&mut self, from: Moment, hidden_from: Timestamp, rank: Rank) -> bool {
+        let purged = self.purged(from);
         // A place that is free again is not for it, whether a compaction has taken its holder by then or not.
-        let mut free = i64::MAX;
+        let mut free = Moment::NEVER;
         if !rank.beyond_versions {
             let full = self.first_full(from);
-            free = full.map_or(i64::MAX, |full| self.first_free(full));
-            let until = full.map_or(purged, |full| full.min(purged));
-            if from < until {
-                self.occupy(from, until);
-            }
-            if self.now.0 < until {
+            free = full.map_or(Moment::NEVER, |full| self.first_free(full));
+            if self.now.0 < self.occupy_until(from, purged).clock.0 {
                 return true;
             }
         }
         // The last moment that shows it. What is newer than a back-dated tombstone may be gone by now, and must not matter.
-        let shown_until = written.min(hidden_from);
+        let shown_until = from.clock.min(hidden_from);
         let ended = rank.newest_until.map_or(shown_until, |until| until.min(shown_until));
-        let is_recent = self.now.0 < purged.min(free) && self.recent < MOST && self.limit.is_recent(ended, self.now);
+        let is_held = self.now < purged.min(free).clock;
+        let is_recent = is_held && self.recent < MOST && self.limit.is_recent(ended, self.now);
         self.recent += u32::from(is_recent);
         is_recent
     }
 
+    /// A version whose deletion was written at `from` was kept until it was erased.
+    pub fn held_until_erased(&mut self, from: Moment, erased: Moment) {
+        if self.counts_held() {
+            self.occupy_until(from, erased.min(self.purged(from)));
+        }
+    }
+
+    /// The same, until it was put again: not before `known` by the clock.
+    pub fn held_until_again(&mut self, from: Moment, known: Moment) {
+        let purged = self.purged(from);
+        if self.counts_held() && self.occupy_until(from, known.min(purged)) == known {
+            self.again.push(Again { known, purged });
+        }
+    }
+
+    /// Whether one more matters. Not where KEEP_VERSIONS_FOR keeps what would go with the place that becomes free.
+    fn counts_held(&mut self) -> bool {
+        let counts = !self.limit.keeps_recent() && self.held < MOST_HELD;
+        self.held += u32::from(counts);
+        counts
+    }
+
+    /// A tombstone is met that was written then: what was put again later was so later by the clock, too.
+    pub fn learn(&mut self, written: Moment) {
+        for at in 0..self.again.len() {
+            let Again { known, purged } = self.again[at];
+            let later = Moment { clock: written.clock, seq: known.seq };
+            if written.seq < known.seq && known < later {
+                self.again[at].known = later;
+                if known < purged {
+                    // No tombstone of what was judged since was written in between: there are places for all.
+                    self.occupy(known, later.min(purged));
+                }
+            }
+        }
+    }
+
+    fn purged(&self, from: Moment) -> Moment {
+        Moment::at(from.clock.0.saturating_add(self.purge_after))
+    }
+
+    /// Takes a place from then on until the end, or until all are taken by newer versions, and tells when that is.
+    fn occupy_until(&mut self, from: Moment, end: Moment) -> Moment {
+        let until = self.first_full(from).map_or(end, |full| full.min(end));
+        if from < until {
+            self.occupy(from, until);
+        }
+        until
+    }
+
     /// First moment, not before `from`, at which all places are taken.
-    fn first_full(&self, from: i64) -> Option<i64> {
+    fn first_full(&self, from: Moment) -> Option<Moment> {
         let at = self.taken.partition_point(|(start, _)| *start <= from) - 1;
         let full = self.taken[at..].iter().find(|(_, taken)| *taken >= self.limit.versions)?;
         Some(full.0.max(from))
     }
 
     /// First moment after `full` at which there is a place again.
-    fn first_free(&self, full: i64) -> i64 {
+    fn first_free(&self, full: Moment) -> Moment {
         let at = self.taken.partition_point(|(start, _)| *start <= full);
         let free = self.taken[at..].iter().find(|(_, taken)| *taken < self.limit.versions);
-        free.map_or(i64::MAX, |(start, _)| *start)
+        free.map_or(Moment::NEVER, |(start, _)| *start)
     }
 
-    fn occupy(&mut self, from: i64, until: i64) {
+    fn occupy(&mut self, from: Moment, until: Moment) {
         let first = self.split(from);
-        let end = if until == i64::MAX { self.taken.len() } else { self.split(until) };
+        let end = if until >= Moment::NEVER { self.taken.len() } else { self.split(until) };
         for (_, taken) in &mut self.taken[first..end] {
             *taken += 1;
         }
@@ -88,7 +157,7 @@ impl KeptPlaces {
     }
 
     /// Index of the entry that starts at `moment`, made if there is none.
-    fn split(&mut self, moment: i64) -> usize {
+    fn split(&mut self, moment: Moment) -> usize {
         let after = self.taken.partition_point(|(start, _)| *start <= moment);
         let (start, taken) = self.taken[after - 1];
         if start == moment {
@@ -102,6 +171,7 @@ impl KeptPlaces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::SeqNo;
 
     fn places(versions: u32, purge: Option<u64>, now: i64) -> KeptPlaces {
         let family = FamilyRules {
@@ -114,7 +184,8 @@ mod tests {
     }
 
     fn take(places: &mut KeptPlaces, written: i64) -> bool {
-        places.take(Timestamp(written), Timestamp(written), Rank::default())
+        let from = Moment { clock: Timestamp(written), seq: SeqNo(written as u64) };
+        places.take(from, Timestamp(written), Rank::default())
     }
 
     #[test]

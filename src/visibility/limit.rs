@@ -23,6 +23,11 @@ impl Limit {
         newer < self.versions || newer < MOST && self.is_recent(least, at)
     }
 
+    /// Whether what is beyond VERSIONS stays for some time.
+    pub fn keeps_recent(self) -> bool {
+        self.keep_for_ms > 0
+    }
+
     /// Whether at a moment so long has not passed since `ended`.
     pub fn is_recent(self, ended: Timestamp, at: Timestamp) -> bool {
         self.keep_for_ms > 0 && at.0 < ended.0.saturating_add_unsigned(self.keep_for_ms)

@@ -17,12 +17,31 @@ const UNLIMITED: u32 = i32::MAX as u32;
 /// Lives remembered for moments that are not known yet; bounds memory for very long columns.
 const MAX_LIVES: usize = 65_536;
 
+/// When something was written: by the clock, and within a millisecond by the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Moment {
+    pub clock: Timestamp,
+    pub seq: SeqNo,
+}
+
+impl Moment {
+    pub const ALWAYS: Self = Self::at(i64::MIN);
+    pub const NEVER: Self = Self::at(i64::MAX);
+
+    /// The first one of this millisecond.
+    pub const fn at(clock: i64) -> Self {
+        Self { clock: Timestamp(clock), seq: SeqNo(0) }
+    }
+}
+
 /// What became of a put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Live,
     /// A tombstone ended it.
     Deleted,
+    /// A tombstone ended it, and later it was put again: so.
+    Again(SeqNo),
     /// Masked by newer versions, or by a later put of the same timestamp.
     Gone,
 }
@@ -31,11 +50,11 @@ pub(super) enum Fate {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Covering {
     /// Time of the first one written, and when that was.
-    pub ended_by: Option<(Timestamp, Timestamp)>,
+    pub ended_by: Option<(Timestamp, Moment)>,
     /// Smallest time of one, and when that was written.
     pub lowest: Option<(Timestamp, Timestamp)>,
-    /// One of them erases.
-    pub erased: bool,
+    /// When the first one of them that erases was written.
+    pub erased: Option<Moment>,
 }
 
 /// Whether a tombstone of the same row and family hides this put.
@@ -64,11 +83,12 @@ struct Markers {
     ranged: BTreeMap<(SeqNo, Timestamp), Marker>,
     /// The same in the order of arrival, timestamps falling.
     ranged_by_time: Vec<(SeqNo, Timestamp)>,
-    ranged_erasers: Vec<(SeqNo, Timestamp)>,
+    ranged_erasers: BTreeSet<(SeqNo, Timestamp)>,
     /// Version and FamilyVersion tombstones.
     exact: BTreeMap<(Timestamp, SeqNo), Marker>,
-    boundaries: BTreeSet<SeqNo>,
-    exact_boundaries: BTreeSet<SeqNo>,
+    exact_erasers: BTreeSet<(Timestamp, SeqNo)>,
+    /// When they were written.
+    boundaries: BTreeMap<SeqNo, Timestamp>,
 }
 
 impl Markers {
@@ -79,18 +99,20 @@ impl Markers {
     fn add(&mut self, cell: &StoredCell) {
         let written = cell.tags.written_at.unwrap_or(cell.timestamp);
         let marker = Marker { timestamp: cell.timestamp, written, erases: cell.tags.erases };
-        self.boundaries.insert(cell.seq);
+        self.boundaries.insert(cell.seq, written);
         match cell.kind {
             CellKind::Tombstone(Tombstone::Version | Tombstone::FamilyVersion) => {
                 self.exact.insert((cell.timestamp, cell.seq), marker);
-                self.exact_boundaries.insert(cell.seq);
+                if marker.erases {
+                    self.exact_erasers.insert((cell.timestamp, cell.seq));
+                }
             }
             _ => {
                 let key = (cell.seq, cell.timestamp);
                 self.ranged.insert(key, marker);
                 self.ranged_by_time.push(key);
                 if marker.erases {
-                    self.ranged_erasers.push(key);
+                    self.ranged_erasers.insert(key);
                 }
             }
         }
@@ -119,9 +141,19 @@ impl Markers {
         self.ranged.get(lowest).map(|marker| (marker.timestamp, marker.written))
     }
 
-    fn erases(&self, put: &StoredCell) -> bool {
-        let covers = |(seq, t): &(SeqNo, Timestamp)| *seq >= put.seq && *t >= put.timestamp;
-        self.ranged_erasers.iter().any(covers) || self.exact_for(put).any(|(_, m)| m.erases)
+    /// When the first one was written that covers the put and erases.
+    fn erased(&self, put: &StoredCell) -> Option<Moment> {
+        let written_later = self.ranged_erasers.range((put.seq, Timestamp(i64::MIN))..);
+        let ranged = written_later.filter(|(_, t)| *t >= put.timestamp).map(|(seq, _)| *seq).next();
+        let t = put.timestamp;
+        let exact = self.exact_erasers.range((t, put.seq)..=(t, SeqNo(u64::MAX))).map(|(_, seq)| *seq).next();
+        let seq = ranged.into_iter().chain(exact).min()?;
+        self.boundaries.get(&seq).map(|written| Moment { clock: *written, seq })
+    }
+
+    /// When the last one before this number was written.
+    fn before(&self, seq: SeqNo) -> Option<Timestamp> {
+        self.boundaries.range(..seq).next_back().map(|(_, written)| *written)
     }
 }
 
@@ -163,7 +195,7 @@ pub(super) struct ColumnJudge {
     live_now: Count,
     /// Of the put that was judged last.
     rank: Rank,
-    /// First and last sequence number of the counted puts' lives, and their timestamps.
+    /// First and last sequence number of the lives of counted puts, and their timestamps.
     lives: Vec<(SeqNo, SeqNo, Timestamp)>,
     previous: Option<(Timestamp, SeqNo)>,
 }
@@ -195,7 +227,7 @@ impl ColumnJudge {
     /// Remembers a tombstone of the family or of the current column.
     pub fn add(&mut self, tombstone: &StoredCell) {
         let boundary = tombstone.seq;
-        if !self.family.boundaries.contains(&boundary) && !self.column.boundaries.contains(&boundary) {
+        if !self.family.boundaries.contains_key(&boundary) && !self.column.boundaries.contains_key(&boundary) {
             let alive = self.lives.iter().filter(|(from, to, _)| *from <= boundary && boundary <= *to);
             let count = alive.fold(Count::default(), |count, (.., timestamp)| count.and(*timestamp));
             if count.puts > 0 {
@@ -217,26 +249,34 @@ impl ColumnJudge {
 
     /// What became of the next put of the column.
     pub fn fate(&mut self, put: &StoredCell) -> Fate {
-        let replaced = self.previous.filter(|(t, _)| *t == put.timestamp).map(|(_, seq)| seq);
-        // As in HBase (NewVersionBehaviorTracker.prepare): by the last put of that timestamp, however many there were.
-        if replaced.is_none() {
-            self.previous = Some((put.timestamp, put.seq));
-        }
+        let newer = self.previous.replace((put.timestamp, put.seq));
+        let replaced = newer.filter(|(t, _)| *t == put.timestamp).map(|(_, seq)| seq);
         let killers = [self.family.first(put), self.column.first(put)].into_iter().flatten();
         let died = killers.min_by_key(|(seq, marker)| (*seq, marker.timestamp));
-        if self.is_masked(put, died, replaced) || replaced.is_some() {
+        if self.is_masked(put, died, replaced) {
             return Fate::Gone;
         }
-        if died.is_some() { Fate::Deleted } else { Fate::Live }
+        match (died, replaced) {
+            (Some((died, _)), Some(again)) if died < again => Fate::Again(again),
+            (_, Some(_)) => Fate::Gone,
+            (Some(_), None) => Fate::Deleted,
+            (None, None) => Fate::Live,
+        }
+    }
+
+    /// When what has this number was written: not before, as far as the tombstones tell.
+    pub fn known(&self, seq: SeqNo) -> Moment {
+        let before = [&self.family, &self.column].into_iter().filter_map(|m| m.before(seq)).max();
+        Moment { clock: before.unwrap_or(Moment::ALWAYS.clock), seq }
     }
 
     pub fn covering(&self, put: &StoredCell) -> Covering {
         let both = [&self.family, &self.column];
         let first = both.iter().filter_map(|m| m.first(put)).min_by_key(|(seq, m)| (*seq, m.timestamp));
         Covering {
-            ended_by: first.map(|(_, m)| (m.timestamp, m.written)),
+            ended_by: first.map(|(seq, m)| (m.timestamp, Moment { clock: m.written, seq })),
             lowest: both.iter().filter_map(|m| m.lowest(put)).min(),
-            erased: both.iter().any(|m| m.erases(put)),
+            erased: both.iter().filter_map(|m| m.erased(put)).min(),
         }
     }
 
@@ -245,12 +285,10 @@ impl ColumnJudge {
         if self.limit.versions >= UNLIMITED {
             return false;
         }
+        // A tombstone of the same mutation as the put that replaces it finds that one.
+        let replaced = replaced.map(|seq| SeqNo(seq.0.saturating_sub(1)));
         let end = died.map(|(seq, _)| seq).into_iter().chain(replaced).min();
         let last = end.unwrap_or(SeqNo(u64::MAX));
-        if replaced.is_some() {
-            self.count_replaced(put, last);
-            return true;
-        }
         self.rank = Rank::default();
         for boundary in self.boundaries(put.seq, last) {
             let ends_it = died.filter(|(seq, _)| *seq == boundary).map(|(_, marker)| marker);
@@ -270,26 +308,6 @@ impl ColumnJudge {
         }
         self.live_now = self.live_now.and(put.timestamp);
         false
-    }
-
-    /// A put that a later one of its timestamp replaced counts where HBase can know of it
-    /// (NewVersionBehaviorTracker.isDeleted): before tombstones of single versions, and what becomes known
-    /// between two of those takes over the count of the next; never before tombstones of a whole range.
-    fn count_replaced(&mut self, put: &StoredCell, last: SeqNo) {
-        let (mut since, mut counted) = (put.seq, None);
-        for boundary in self.boundaries(put.seq, last) {
-            if self.is_exact(boundary) {
-                if !self.count_at(boundary, put.timestamp) {
-                    break;
-                }
-                counted = Some(boundary);
-            }
-            if self.is_ranged(boundary) {
-                self.remember_until(since, counted.take(), put.timestamp);
-                since = SeqNo(boundary.0 + 1);
-            }
-        }
-        self.remember_until(since, counted, put.timestamp);
     }
 
     /// Counts one put more; `false`: there are VERSIONS already.
@@ -315,33 +333,28 @@ impl ColumnJudge {
         true
     }
 
-    fn is_exact(&self, boundary: SeqNo) -> bool {
-        self.family.exact_boundaries.contains(&boundary) || self.column.exact_boundaries.contains(&boundary)
-    }
-
-    fn is_ranged(&self, boundary: SeqNo) -> bool {
-        let has = |m: &Markers| {
-            m.ranged.range((boundary, Timestamp(i64::MIN))..).next().is_some_and(|((s, _), _)| *s == boundary)
-        };
-        has(&self.family) || has(&self.column)
-    }
-
-    fn remember_until(&mut self, from: SeqNo, to: Option<SeqNo>, timestamp: Timestamp) {
-        if let Some(to) = to {
-            self.remember(from, to, timestamp);
-        }
-    }
-
     fn boundaries(&self, from: SeqNo, last: SeqNo) -> Vec<SeqNo> {
+        if from > last {
+            return Vec::new();
+        }
         let family = self.family.boundaries.range(from..=last);
-        let mut found: Vec<SeqNo> = family.chain(self.column.boundaries.range(from..=last)).copied().collect();
+        let both = family.chain(self.column.boundaries.range(from..=last));
+        let mut found: Vec<SeqNo> = both.map(|(seq, _)| *seq).collect();
         found.sort_unstable();
         found.dedup();
         found
     }
 
     fn remember(&mut self, from: SeqNo, to: SeqNo, timestamp: Timestamp) {
-        if from <= to && self.lives.len() < MAX_LIVES {
+        if from > to {
+            return;
+        }
+        // What was put again and again has one.
+        let follows =
+            |(start, _, of): &&mut (SeqNo, SeqNo, Timestamp)| *of == timestamp && start.0.checked_sub(1) == Some(to.0);
+        if let Some((start, ..)) = self.lives.last_mut().filter(follows) {
+            *start = from;
+        } else if self.lives.len() < MAX_LIVES {
             self.lives.push((from, to, timestamp));
         }
     }

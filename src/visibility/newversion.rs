@@ -3,18 +3,18 @@
 
 use super::kept::KeptPlaces;
 use super::limit::Limit;
-use super::markers::{ColumnJudge, Covering, Fate, Rank};
+use super::markers::{ColumnJudge, Covering, Fate, Moment, Rank};
 use super::visible::{Flow, VisibleCell};
 use super::{Expiry, ReadRules, View, oldest};
 use crate::Result;
-use crate::model::{CellKind, FamilyRules, KeepDeleted, Qualifier, StoredCell, Timestamp, Tombstone};
+use crate::model::{CellKind, FamilyRules, KeepDeleted, Qualifier, SeqNo, StoredCell, Timestamp, Tombstone};
 
 /// A deleted version that may be kept.
 struct Deleted {
     cell: StoredCell,
     /// Time of the tombstone that ended it.
     at: Timestamp,
-    written: Timestamp,
+    written: Moment,
     rank: Rank,
     /// Smallest time of a tombstone that covers it, and when that was written.
     hidden_from: (Timestamp, Timestamp),
@@ -22,14 +22,14 @@ struct Deleted {
 
 impl Deleted {
     fn new(cell: StoredCell, covering: &Covering, rank: Rank) -> Option<Self> {
-        if covering.erased {
+        if covering.erased.is_some() {
             return None;
         }
         let (at, written) = match cell.tags.ended_at {
-            Some(end) => (end, cell.tags.written_at.unwrap_or(end)),
+            Some(end) => (end, Moment { clock: cell.tags.written_at.unwrap_or(end), seq: cell.seq }),
             None => covering.ended_by?,
         };
-        let hidden_from = covering.lowest.map_or((at, written), |lowest| lowest.min((at, written)));
+        let hidden_from = covering.lowest.map_or((at, written.clock), |lowest| lowest.min((at, written.clock)));
         Some(Self { cell, at, written, rank, hidden_from })
     }
 }
@@ -88,14 +88,40 @@ impl<'a> Judge<'a> {
                 out.push(Outcome::Live(cell));
             }
             Fate::Deleted if self.pending.is_none() => self.keep(cell, out),
+            Fate::Again(seq) => {
+                self.hold(&cell, Some(seq));
+                out.push(Outcome::Gone(cell));
+            }
             Fate::Deleted | Fate::Gone => out.push(Outcome::Gone(cell)),
+        }
+    }
+
+    /// Remembers a tombstone.
+    fn tombstone(&mut self, cell: &StoredCell) {
+        self.puts.add(cell);
+        if let Some(places) = &mut self.places {
+            places.learn(Moment { clock: cell.tags.written_at.unwrap_or(cell.timestamp), seq: cell.seq });
+        }
+    }
+
+    /// A deleted version was kept until it was erased or put again.
+    fn hold(&mut self, cell: &StoredCell, again: Option<SeqNo>) {
+        let Some(places) = &mut self.places else { return };
+        let covering = self.puts.covering(cell);
+        let Some((_, from)) = covering.ended_by else { return };
+        match (covering.erased, again) {
+            (Some(erased), again) if again.is_none_or(|again| erased.seq < again) => {
+                places.held_until_erased(from, erased)
+            }
+            (_, Some(again)) => places.held_until_again(from, self.puts.known(again)),
+            _ => {}
         }
     }
 
     fn restored(&mut self, cell: StoredCell, out: &mut Vec<Outcome>) {
         let covering = self.puts.covering(&cell);
         let is_free = self.places.is_some() && self.settled != Some(cell.timestamp) && self.pending.is_none();
-        if !is_free || covering.erased {
+        if !is_free || covering.erased.is_some() {
             return out.push(Outcome::Gone(cell));
         }
         self.pending = Deleted::new(cell, &covering, Rank::default());
@@ -107,7 +133,10 @@ impl<'a> Judge<'a> {
         let kept_copy = self.places.is_some().then(|| Deleted::new(cell.clone(), &covering, rank)).flatten();
         match kept_copy {
             Some(deleted) if self.settled != Some(cell.timestamp) => self.settle(deleted, out),
-            _ => out.push(Outcome::Gone(cell)),
+            _ => {
+                self.hold(&cell, None);
+                out.push(Outcome::Gone(cell));
+            }
         }
     }
 
@@ -180,7 +209,7 @@ impl<'a> NewVersionMatcher<'a> {
         self.emit(out);
         self.enter(&cell);
         if !cell.kind.is_put() {
-            self.judge.puts.add(&cell);
+            self.judge.tombstone(&cell);
             return if self.ends_column(&cell) { Flow::NextColumn } else { Flow::Next };
         }
         if self.full || cell.timestamp.0 < self.rules.time_range.min || self.is_hopeless() {
@@ -304,7 +333,7 @@ impl<'a> Compaction<'a> {
             self.judge.put(cell, &mut self.outcomes);
             return self.settle(drop);
         }
-        self.judge.puts.add(&cell);
+        self.judge.tombstone(&cell);
         let needs = if cell.kind.is_family_tombstone() { &mut self.family } else { &mut self.column };
         needs.tombstones.push((cell, false));
         Ok(())

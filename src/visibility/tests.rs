@@ -1,5 +1,6 @@
 //! One test a rule, on cells written out.
 
+mod compacted;
 mod dropping;
 mod kept;
 mod plain;

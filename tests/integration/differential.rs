@@ -3,7 +3,7 @@
 //!
 //! `CELLFS_HBASE_HISTORIES` (default 500) and `CELLFS_HBASE_SEED` choose how many and which.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::case::{exception_matches, expected_cell};
 use crate::embedded::{Between, Embedded};
@@ -43,15 +43,40 @@ fn is_fault(theirs: &Answer) -> bool {
     matches!(theirs, Answer::Error(name) if faults.contains(&name.as_str()))
 }
 
-/// Both sides of a history; the first difference in words. Known answers are put into the steps.
-fn compare(oracle: &mut Oracle, case: &mut Value) -> Option<String> {
-    let mut run = Run::start(case, &|schema| Box::new(Embedded::new(schema, Between::Nothing)));
+/// HBase's answer to a step, had its files been compacted after each step before. In new-version families that alters what
+/// a put counts for whose timestamp was put again behind a tombstone (NewVersionBehaviorTracker.prepare, isDeleted).
+fn answer_of_compacted(oracle: &mut Oracle, case: &Value, at: usize) -> Option<Answer> {
+    declare(oracle, case)?;
+    let steps = &case["steps"].as_array().unwrap()[..=at];
+    for step in &steps[..at] {
+        oracle.ask(step)?;
+        for upkeep in ["flush", "major_compact"] {
+            oracle.ask(&json!({"op": upkeep}))?;
+        }
+    }
+    oracle.ask(&steps[at]).map(|reply| answer(&steps[at], &reply))
+}
+
+fn declare(oracle: &mut Oracle, case: &Value) -> Option<()> {
     let mut table = case.clone();
     let object = table.as_object_mut().unwrap();
     object.remove("steps");
     object.remove("id");
     object.insert("op".to_owned(), "table".into());
-    oracle.ask(&table)?;
+    oracle.ask(&table).map(|_| ())
+}
+
+/// Whether HBase answers some reads of the table by when it compacted. Ours never depend on that.
+fn depends_on_compactions(case: &Value) -> bool {
+    let families = case["families"].as_array().into_iter().flatten().chain([&case["family"]]);
+    families.into_iter().any(|family| family["new_version_behavior"] == true)
+}
+
+/// Both sides of a history; the first difference in words. Known answers are put into the steps.
+fn compare(oracle: &mut Oracle, case: &mut Value) -> Option<String> {
+    let mut run = Run::start(case, &|schema| Box::new(Embedded::new(schema, Between::Nothing)));
+    declare(oracle, case)?;
+    let whole = depends_on_compactions(case).then(|| case.clone());
     for (at, step) in case["steps"].as_array_mut().unwrap().iter_mut().enumerate() {
         let reply = oracle.ask(step)?;
         assert!(reply.get("unsupported").is_none(), "{step}: {reply}");
@@ -64,6 +89,11 @@ fn compare(oracle: &mut Oracle, case: &mut Value) -> Option<String> {
             step["expect"] = reply["result"].clone();
         }
         if !agree(&ours, &theirs) {
+            let compacted =
+                whole.filter(|_| step["raw"] != true).and_then(|case| answer_of_compacted(oracle, &case, at));
+            if compacted.is_some_and(|compacted| agree(&ours, &compacted)) {
+                return None;
+            }
             let step_no = at + 1;
             return Some(format!("step {step_no}: {step}\n  HBase {theirs:?}\n  ours  {ours:?}"));
         }

@@ -55,6 +55,63 @@ fn what_was_written_over_gives_its_space_back() {
     assert_eq!(value(&store, "r", "other").unwrap(), b"small");
 }
 
+/// What is shown at last, where after each step nothing, a flush or a compaction of what was flushed comes.
+fn in_any_order(
+    rules: &[(&str, &str)],
+    steps: [&dyn Fn(&Store); 3],
+    shown: &dyn Fn(&Store) -> Vec<i64>,
+) -> Vec<Vec<i64>> {
+    let mut found = Vec::new();
+    for way in 0..27 {
+        let store = open(&SimEnv::new());
+        create(&store, rules);
+        for (step, upkeep) in steps.iter().zip([way % 3, way / 3 % 3, way / 9]) {
+            step(&store);
+            match upkeep {
+                0 => {}
+                1 => store.flush(None).unwrap(),
+                _ => store.compact(&table(), None, Major).unwrap(),
+            }
+        }
+        found.push(shown(&store));
+    }
+    found.dedup();
+    found
+}
+
+#[test]
+fn what_is_put_again_shows_no_more_of_the_past_when_nothing_was_compacted() {
+    let rules = [("VERSIONS", "1"), ("KEEP_DELETED_CELLS", "TTL"), ("NEW_VERSION_BEHAVIOR", "true")];
+    let before = |store: &Store| {
+        let found = store.newest(&column("r", "a"), TimeRange::until(Timestamp(2))).unwrap();
+        found.iter().map(|version| version.timestamp.0).collect::<Vec<_>>()
+    };
+    let puts = |store: &Store| {
+        put_at(store, "r", "a", b"A", 3);
+        put_at(store, "r", "a", b"B", 2);
+    };
+    let deletes = |store: &Store| delete(store, "r", whole_family(), 5);
+    let again = |store: &Store| put_at(store, "r", "a", b"Z", 3);
+    assert_eq!(in_any_order(&rules, [&puts, &deletes, &again], &before), [Vec::<i64>::new()]);
+}
+
+#[test]
+fn what_is_put_thrice_takes_one_place_whenever_a_compaction_runs() {
+    let rules = [("VERSIONS", "3"), ("KEEP_DELETED_CELLS", "TRUE"), ("NEW_VERSION_BEHAVIOR", "true")];
+    let versions = |store: &Store| {
+        let found = store.list_versions(&column("r", "a"), Versions::Live, None, 10).unwrap();
+        found.iter().map(|version| version.timestamp.0).collect::<Vec<_>>()
+    };
+    let puts = |store: &Store| {
+        for (value, timestamp) in [("Foo1", 5), ("one", 1), ("9", 5), ("two", 2)] {
+            put_at(store, "r", "a", value.as_bytes(), timestamp);
+        }
+    };
+    let deletes = |store: &Store| delete(store, "r", DeleteKind::FamilyVersion { family: "f".into() }, 7);
+    let again = |store: &Store| put_at(store, "r", "a", b"bar", 5);
+    assert_eq!(in_any_order(&rules, [&puts, &deletes, &again], &versions), [vec![5, 2, 1]]);
+}
+
 /// Everything that plain reads, time ranges and histories show.
 fn shown(store: &Store) -> Vec<String> {
     let mut found = Vec::new();

@@ -73,6 +73,25 @@ fn a_compaction_does_not_unmask_unflushed_puts() {
 }
 
 #[test]
+fn of_a_timestamp_that_is_put_again_and_again_little_stays() {
+    const TIMES: u64 = 100_000;
+    let deleted = |n| tombstone(Tombstone::Version, "q", 5, 2 * n + 1);
+    let puts = (0..TIMES).map(|n| put("q", 5, 2 * n));
+    let both = (0..TIMES).flat_map(|n| [put("q", 5, 2 * n), deleted(n)]);
+    for (cells, left) in [(sorted(puts.collect()), 1), (sorted(both.collect()), 2)] {
+        let all = cells.len();
+        let mut dropped = 0;
+        let count = |_| {
+            dropped += 1;
+            Ok(())
+        };
+        let cells = cells.into_iter().map(Ok);
+        major_compaction(&keeping(new_version(3)), NOW, Timestamp(0), cells, count).unwrap();
+        assert_eq!(all - dropped, left);
+    }
+}
+
+#[test]
 fn what_was_erased_is_no_past() {
     let erasing = |mut cell: StoredCell| {
         cell.tags.erases = true;

@@ -115,13 +115,31 @@ fn masking_counts_what_lay_above_a_tombstone_seen_later() {
 }
 
 #[test]
-fn a_replaced_put_does_not_count_above_a_tombstone_seen_later() {
-    let replaced = [put("q", 4, 36), put("q", 4, 39)];
+fn a_put_counts_until_it_is_put_again() {
+    // Before the tombstone of 2 was written both 4 and 2 were alive. HBase knows of the first 4 after a compaction alone.
+    let again = [put("q", 4, 36), put("q", 4, 39)];
     let below = [put("q", 2, 19), put("q", 0, 35), tombstone(Tombstone::Version, "q", 2, 37)];
-    assert_eq!(times(all(&new_version(2)), [&replaced[..], &below].concat()), [4, 0]);
-    // Where the tombstone sorts before it, it is known in time.
+    assert_eq!(times(all(&new_version(2)), [&again[..], &below].concat()), [4]);
+    assert_eq!(times(all(&new_version(3)), [&again[..], &below].concat()), [4, 0]);
     let cells = vec![put("q", 4, 36), put("q", 4, 39), put("q", 2, 19), tombstone(Tombstone::Version, "q", 6, 37)];
     assert_eq!(times(all(&new_version(1)), cells), [4]);
+}
+
+#[test]
+fn of_many_puts_of_a_timestamp_one_counts_at_a_time() {
+    let puts = [put("q", 5, 1), put("q", 1, 2), put("q", 5, 3), put("q", 2, 4), put("q", 5, 6)];
+    let cells = [&puts[..], &[tombstone(Tombstone::FamilyVersion, "", 7, 5)]].concat();
+    assert_eq!(times(all(&new_version(3)), cells.clone()), [5, 2, 1]);
+    assert_eq!(times(all(&new_version(2)), cells), [5, 2]);
+}
+
+#[test]
+fn what_was_masked_when_it_was_deleted_is_not_kept() {
+    let deleted = [put("q", 3, 1), put("q", 2, 2), tombstone(Tombstone::Family, "", 5, 3)];
+    let family = keeping(new_version(1));
+    let past = |cells: Vec<StoredCell>| times(ReadRules { time_range: range(0, 3), ..all(&family) }, cells);
+    assert!(past(deleted.to_vec()).is_empty());
+    assert!(past([&deleted[..], &[put("q", 3, 4)]].concat()).is_empty(), "3 was put again");
 }
 
 #[test]
