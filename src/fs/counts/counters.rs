@@ -30,15 +30,17 @@ macro_rules! operations {
 }
 
 impl Operation {
-    /// Whether such a request changes, or makes known to the kernel, what it finds by its place. A rename is for itself.
+    /// Whether such a request finds by its place what it tells of or changes. A rename is for itself; reads, which may take
+    /// long, look at open files alone, whose states are locked while they move.
     pub fn goes_by_place(self) -> bool {
         use Operation::{
-            Create, Fallocate, Flush, Fsync, Lookup, Mkdir, Mknod, Open, ReadDirPlus, Release, RemoveXattr, Rmdir,
-            SetAttr, SetXattr, Unlink, Write,
+            Access, Create, Fallocate, Flush, Fsync, GetAttr, GetXattr, ListXattr, Lookup, Mkdir, Mknod, Open, OpenDir,
+            ReadDirPlus, Release, RemoveXattr, Rmdir, SetAttr, SetXattr, Unlink, Write,
         };
+        let told = matches!(self, GetAttr | Access | GetXattr | ListXattr | OpenDir);
         let made = matches!(self, Lookup | ReadDirPlus | Mknod | Mkdir | Create | Open);
         let changed = matches!(self, SetAttr | SetXattr | RemoveXattr | Fallocate | Unlink | Rmdir);
-        made || changed || matches!(self, Write | Flush | Release | Fsync)
+        told || made || changed || matches!(self, Write | Flush | Release | Fsync)
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Cookies {
     from: u64,
     /// Some key came where another had been: cookies are looked for by key.
     is_mixed: bool,
-    /// Cookies by the hash of the key, since somebody has asked for one that way.
+    /// Cookies by the hash of the key, from when somebody has asked for one that way.
     by_key: Option<FxHashMap<u64, u64>>,
 }
 
@@ -69,15 +69,14 @@ impl Cookies {
 
     /// Gives the next cookie.
     pub fn push(&mut self, key: &[u8]) {
+        let cookie = self.end();
+        if let Some(by_key) = &mut self.by_key {
+            by_key.insert(FxBuildHasher.hash_one(key), cookie);
+        }
         self.keys.push(key);
         if self.keys.len().is_multiple_of(TOGETHER) {
             self.forget_oldest();
         }
-    }
-
-    /// What is read next was passed before, or is behind all that was: both are looked for anew.
-    pub fn seek(&mut self) {
-        self.by_key = None;
     }
 
     /// Keeps no more than a handle may.
@@ -85,6 +84,8 @@ impl Cookies {
         let kept = KEPT.fetch_add(TOGETHER, Ordering::Relaxed) + TOGETHER;
         let most = if kept <= REPLAY_SUM { REPLAY } else { REPLAY_FEW };
         while self.keys.len() > most {
+            // Made anew without those that are forgotten, once they are as many as the others.
+            self.by_key.take_if(|by_key| by_key.len() > 2 * most);
             self.keys.forget_first();
             self.from += TOGETHER as u64;
             KEPT.fetch_sub(TOGETHER, Ordering::Relaxed);

@@ -70,7 +70,6 @@ impl Cursor {
         if offset == self.passed && offset > DOTS {
             return;
         }
-        self.recent.seek();
         let (passed, key) = match self.recent.key(offset) {
             Some(key) => (offset, Some(key.to_vec())),
             None => self.seek_before(offset),

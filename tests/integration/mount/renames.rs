@@ -122,6 +122,13 @@ fn mount_what_is_made_and_removed_in_a_row_that_moves_is_so_wherever_it_is() {
             let name = format!("{writer}-{n}");
             // It is at one of both places, and moves on between two looks.
             while !either(&name).iter().any(|path| fs::write(path, &name).is_ok()) {}
+            // What could be opened is told of and read, wherever it is by then.
+            if let Some(mut file) = either(&name).iter().find_map(|path| File::open(path).ok()) {
+                let mut value = String::new();
+                assert!(file.metadata().unwrap().len() > 0);
+                std::io::Read::read_to_string(&mut file, &mut value).unwrap();
+                assert_eq!(value, name);
+            }
             there.insert(name);
             let old = format!("{writer}-{}", n / 2);
             if n % 2 == 0 && there.remove(&old) {
