@@ -35,9 +35,9 @@ impl Operation {
     pub fn goes_by_place(self) -> bool {
         use Operation::{
             Access, Create, Fallocate, Flush, Fsync, GetAttr, GetXattr, ListXattr, Lookup, Mkdir, Mknod, Open, OpenDir,
-            ReadDirPlus, Release, RemoveXattr, Rmdir, SetAttr, SetXattr, Unlink, Write,
+            ReadDir, ReadDirPlus, Release, RemoveXattr, Rmdir, SetAttr, SetXattr, Unlink, Write,
         };
-        let told = matches!(self, GetAttr | Access | GetXattr | ListXattr | OpenDir);
+        let told = matches!(self, GetAttr | Access | GetXattr | ListXattr | OpenDir | ReadDir);
         let made = matches!(self, Lookup | ReadDirPlus | Mknod | Mkdir | Create | Open);
         let changed = matches!(self, SetAttr | SetXattr | RemoveXattr | Fallocate | Unlink | Rmdir);
         told || made || changed || matches!(self, Write | Flush | Release | Fsync)

@@ -41,6 +41,8 @@ pub fn to_list_ahead(fs: &Fs, number: u64) -> Option<Arc<DirHandle>> {
 
 /// Fetches it. What fails is found by who asks for it.
 pub fn list_ahead(fs: &Fs, dir: &DirHandle) {
+    // Of the old place there would be nothing.
+    let _stays = fs.moves.read_recursive();
     fs.fetched.fill(&dir.ahead, |after| page_after(fs, &dir.node.key(), Some(after)));
 }
 
