@@ -47,7 +47,7 @@ setup-test:
 test: setup-test
 	cargo fmt --check
 	cargo clippy --release --locked --all-targets -- -D warnings
-	cargo test --release --locked --no-fail-fast
+	env -u RUST_LOG cargo test --release --locked --no-fail-fast
 	SECONDS_EACH=$${FUZZ_SECONDS:-20} fuzz/run.sh
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps --document-private-items
 

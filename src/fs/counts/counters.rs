@@ -33,14 +33,16 @@ impl Operation {
     /// Whether such a request finds by its place what it tells of or changes. A rename is for itself; reads, which may take
     /// long, look at open files alone, whose states are locked while they move.
     pub fn goes_by_place(self) -> bool {
-        use Operation::{
-            Access, Create, Fallocate, Flush, Fsync, GetAttr, GetXattr, ListXattr, Lookup, Mkdir, Mknod, Open, OpenDir,
-            ReadDir, ReadDirPlus, Release, RemoveXattr, Rmdir, SetAttr, SetXattr, Unlink, Write,
-        };
-        let told = matches!(self, GetAttr | Access | GetXattr | ListXattr | OpenDir | ReadDir);
-        let made = matches!(self, Lookup | ReadDirPlus | Mknod | Mkdir | Create | Open);
-        let changed = matches!(self, SetAttr | SetXattr | RemoveXattr | Fallocate | Unlink | Rmdir);
-        told || made || changed || matches!(self, Write | Flush | Release | Fsync)
+        match self {
+            Self::Lookup | Self::GetAttr | Self::Access | Self::GetXattr | Self::ListXattr => true,
+            Self::OpenDir | Self::ReadDir | Self::ReadDirPlus => true,
+            Self::Mknod | Self::Mkdir | Self::Create | Self::Open | Self::Unlink | Self::Rmdir => true,
+            Self::SetAttr | Self::SetXattr | Self::RemoveXattr | Self::Fallocate => true,
+            Self::Write | Self::Flush | Self::Release | Self::Fsync => true,
+            Self::Rename | Self::Read | Self::ReleaseDir | Self::FsyncDir | Self::StatFs => false,
+            // These two are refused whatever the place.
+            Self::Link | Self::Symlink => false,
+        }
     }
 }
 

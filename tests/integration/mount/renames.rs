@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -158,6 +159,32 @@ fn mount_what_is_made_and_removed_in_a_row_that_moves_is_so_wherever_it_is() {
         assert_eq!(fs::read_to_string(one.join("f").join(name)).unwrap(), *name);
     }
     assert!(!other.exists());
+}
+
+#[test]
+fn mount_a_directory_that_moves_is_listed_whole_meanwhile() {
+    let fixture = Fixture::new();
+    let (one, other) = (fixture.path("u/r"), fixture.path("v/r"));
+    fs::create_dir_all(one.join("f")).unwrap();
+    fs::create_dir_all(fixture.path("v/s/f")).unwrap();
+    (0..2500).for_each(|n| fs::write(one.join("f").join(n.to_string()), "v").unwrap());
+    let dir = File::open(one.join("f")).unwrap();
+    let by_descriptor = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()));
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let mover = scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                fs::rename(&one, &other).unwrap();
+                fs::rename(&other, &one).unwrap();
+            }
+        });
+        let listed: Vec<_> = (0..100).map(|_| names(&by_descriptor)).collect();
+        ended.store(true, Ordering::Relaxed);
+        mover.join().unwrap();
+        for names in listed {
+            assert_eq!((names.len(), names.into_iter().collect::<BTreeSet<_>>().len()), (2500, 2500));
+        }
+    });
 }
 
 /// In a directory of more than one answer's names: the first answer tells all of each entry, later ones names and numbers.

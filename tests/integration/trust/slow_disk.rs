@@ -35,7 +35,14 @@ impl Drop for Slow {
         // SIGTERM lets the process go on; a SIGKILL would leave it stopped.
         let pid = nix::unistd::Pid::from_raw(self.0.id().cast_signed());
         let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
-        let _ = self.0.wait();
+        // Of a process that is ended it may wait for the first thread for ever, and that one for the others.
+        let asked = Instant::now();
+        while self.0.try_wait().is_ok_and(|status| status.is_none()) {
+            if asked.elapsed() > Duration::from_secs(10) {
+                let _ = self.0.kill();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
