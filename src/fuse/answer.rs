@@ -15,7 +15,7 @@ use super::idling::{Idle, Idling};
 use super::threads::Apart;
 use crate::backend::Status;
 use crate::fs::errno::errno;
-use crate::fs::ops::attr;
+use crate::fs::ops::attr::{self, Wanted};
 use crate::fs::ops::files::asked;
 use crate::fs::ops::files::asked::{CLOSE_PATIENCE, OPEN_PATIENCE};
 use crate::fs::requests::{measured, refused};
@@ -94,8 +94,8 @@ impl Adaptor {
     }
 
     /// A file that is gone is looked up again by who has asked by its name: there may be another, or one may be made.
-    pub fn tell_attributes(&self, caller: Caller, ino: INodeNo, reply: ReplyAttr) {
-        match self.run(caller, Operation::GetAttr, |fs| attr::getattr(fs, ino.0)) {
+    pub fn tell_attributes(&self, caller: Caller, (ino, wanted): (INodeNo, Wanted), reply: ReplyAttr) {
+        match self.run(caller, Operation::GetAttr, |fs| attr::getattr_wanted(fs, ino.0, wanted)) {
             Err(Errno::ENOENT) if asked::is_file(&self.fs, ino.0) => reply.error(Errno::ESTALE),
             told => answer_attr(reply, told),
         }

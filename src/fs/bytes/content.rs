@@ -1,12 +1,14 @@
 //! Bytes of a file that is being written: in memory while small, with the backend when large, or in an unlinked file where
 //! that takes none.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::fs::bytes::kept_pages::KeptPages;
 use crate::model::{Draft, FileChange, FileTime, SeqNo, Timestamp, Value};
 use crate::{Error, Result};
 
@@ -86,15 +88,23 @@ pub struct Session {
     pub base: Option<(Timestamp, SeqNo)>,
     /// When the bytes were last changed.
     pub changed_at: FileTime,
+    /// The pages of it that the kernel has.
+    pub kept: Cell<KeptPages>,
     /// Handles that have something to commit.
     pub dirty_handles: u32,
 }
 
 impl Session {
-    /// Bytes that nobody has changed, last changed at a time.
+    /// Bytes that nobody has changed, last changed at a time. The kernel knows of them, or of none.
     pub fn new(content: Content, changed_at: FileTime) -> Self {
         let (file, ttl_ms, appends, base) = (FileChange::default(), None, None, None);
-        Self { content, file, ttl_ms, appends, base, changed_at, dirty_handles: 0 }
+        let kept = Cell::new(KeptPages::told(changed_at));
+        Self { content, file, ttl_ms, appends, base, changed_at, kept, dirty_handles: 0 }
+    }
+
+    /// The bytes are changed now.
+    pub fn note_change(&mut self, now: FileTime) {
+        self.changed_at = self.kept.get_mut().change(self.changed_at, now);
     }
 }
 

@@ -2,5 +2,6 @@
 
 pub(super) mod content;
 pub(super) mod held_text;
+pub(super) mod kept_pages;
 pub(super) mod scratch;
 pub(super) mod scratch_texts;

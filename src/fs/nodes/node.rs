@@ -1,12 +1,14 @@
 //! A held node: its identity, and what is known of it.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use crate::env::sync::{Mutex, MutexGuard, RwLock};
 use crate::fs::bytes::content::Session;
+use crate::fs::bytes::kept_pages::KeptPages;
 use crate::fs::nodes::times::Times;
-use crate::model::{CellInfo, Timestamp};
+use crate::model::{CellInfo, FileTime, SeqNo, Timestamp};
 use crate::tree::place::NodeKey;
 
 /// A file or directory that the kernel, or an open handle, holds.
@@ -39,6 +41,8 @@ pub struct NodeState {
     pub cell: Option<Box<CellInfo>>,
     /// Bytes that are being written.
     pub session: Option<Box<Session>>,
+    /// What the kernel keeps of the session before, where it was told another mtime than the version's.
+    pub withheld: Option<Box<Withheld>>,
     /// Without a name: nothing of it is committed any more.
     pub unlinked: bool,
     /// Its cell was removed elsewhere while it was open: the kernel may still come to it by the name, of which there may be
@@ -49,9 +53,16 @@ pub struct NodeState {
     /// An attribute file that was created and not set yet.
     pub created_text: bool,
     /// mtime that was set on an attribute file since its value was last set.
-    pub text_mtime: Option<crate::model::FileTime>,
+    pub text_mtime: Option<FileTime>,
     /// Times, modes and owners that the store does not keep.
     pub times: Option<Box<Times>>,
+}
+
+/// See [`NodeState::withheld`].
+pub struct Withheld {
+    /// The version that the session has become.
+    of: (Timestamp, SeqNo),
+    kept: Cell<KeptPages>,
 }
 
 impl NodeState {
@@ -65,9 +76,46 @@ impl NodeState {
 
     /// Gives up a session in which nobody has anything to commit; what is stored is read again.
     pub fn end_idle_session(&mut self) {
-        if !self.unlinked && self.session.as_ref().is_some_and(|session| session.dirty_handles == 0) {
-            self.session = None;
+        let is_idle = |session: &mut Box<Session>| !self.unlinked && session.dirty_handles == 0;
+        let Some(session) = self.session.take_if(is_idle) else { return };
+        let became = self.cell.as_ref().filter(|cell| session.base == Some((cell.timestamp, cell.seq)));
+        let kept = session.kept.get();
+        let withheld = became.filter(|cell| !kept.is_told(cell.mtime()));
+        self.withheld =
+            withheld.map(|cell| Box::new(Withheld { of: (cell.timestamp, cell.seq), kept: Cell::new(kept) }));
+    }
+
+    /// Nobody has the file open any more: what only one had filled is not kept in mind, for there may be very many such files.
+    pub fn forget_alone(&mut self) {
+        self.withheld.take_if(|withheld| !withheld.kept.get().is_shared());
+    }
+
+    /// What the kernel keeps of the file, where nothing but writes through it has changed the bytes since.
+    pub fn kept(&self) -> Option<&Cell<KeptPages>> {
+        match (&self.session, &self.withheld, &self.cell) {
+            (Some(session), ..) => Some(&session.kept),
+            (None, Some(withheld), Some(cell)) if withheld.of == (cell.timestamp, cell.seq) => Some(&withheld.kept),
+            _ => None,
         }
+    }
+
+    /// The kernel is told this mtime.
+    pub fn tell(&self, mtime: FileTime, now: impl FnOnce() -> Timestamp) {
+        if let Some(told) = self.kept() {
+            let of_bytes = self.session.as_ref().is_none_or(|session| !session.content.is_empty());
+            let mut kept = told.get();
+            kept.tell(mtime, now(), of_bytes);
+            told.set(kept);
+        }
+    }
+
+    /// The mtime that the kernel is told before it reads.
+    pub fn tell_reader(&self, mtime: FileTime, now: impl FnOnce() -> Timestamp) -> FileTime {
+        let Some(told) = self.kept() else { return mtime };
+        let mut kept = told.get();
+        let shown = kept.tell_reader(mtime, now(), self.session.is_some());
+        told.set(kept);
+        shown
     }
 }
 

@@ -7,7 +7,7 @@ use crate::fs::base::Fs;
 use crate::fs::cache::changes::Moment;
 use crate::fs::caller::Caller;
 use crate::fs::counts::subject;
-use crate::fs::nodes::node::Node;
+use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::nodes::numbers::ROOT_INO;
 use crate::fs::requests::refused;
 use crate::fs::session::told;
@@ -72,14 +72,28 @@ fn keep_absent(fs: &Fs, key: &NodeKey, (parent, name): (u64, &[u8]), seen: Momen
     if fs.changes.since(seen, key) { Duration::ZERO } else { ttl }
 }
 
+/// What attributes are wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// To be shown.
+    ToShow,
+    /// The kernel is about to read the bytes of an open file.
+    ToRead,
+}
+
 /// Attributes of a held node, and how long they may be kept.
 pub fn getattr(fs: &Fs, ino: u64) -> Result<(Attr, Duration)> {
+    getattr_wanted(fs, ino, Wanted::ToShow)
+}
+
+/// As [`getattr`], for one of both.
+pub fn getattr_wanted(fs: &Fs, ino: u64, wanted: Wanted) -> Result<(Attr, Duration)> {
     for _ in 0..LOOKS {
-        if let Some(answer) = attr_since(fs, fs.changes.now(), ino)? {
+        if let Some(answer) = attr_since(fs, fs.changes.now(), ino, wanted)? {
             return Ok(answer);
         }
     }
-    let answer = attr_since(fs, Moment::LAST, ino)?;
+    let answer = attr_since(fs, Moment::LAST, ino, wanted)?;
     answer.map(|(attr, _)| (attr, Duration::ZERO)).ok_or_else(|| Error::new(ErrorKind::Busy, "it changes all the time"))
 }
 
@@ -94,16 +108,18 @@ pub fn may_access(fs: &Fs, ino: u64, execute: bool) -> Result<bool> {
 }
 
 /// `None` if the store may have changed since.
-fn attr_since(fs: &Fs, seen: Moment, ino: u64) -> Result<Option<(Attr, Duration)>> {
+fn attr_since(fs: &Fs, seen: Moment, ino: u64, wanted: Wanted) -> Result<Option<(Attr, Duration)>> {
     let node = fs.node(ino)?;
     let key = node.key();
     {
         let state = node.state();
         if state.session.is_some() || state.unlinked {
-            return Ok(Some((attr::attr_of(fs, &node, &key, &state, None), Duration::ZERO)));
+            let attr = attr::attr_of(fs, &node, &key, &state, None);
+            return Ok(Some(tell(fs, &state, (attr, Duration::ZERO), wanted)));
         }
         if let Some(left) = told::believed(fs, &node, &key, &state) {
-            return Ok(Some((attr::attr_of(fs, &node, &key, &state, None), left)));
+            let attr = attr::attr_of(fs, &node, &key, &state, None);
+            return Ok(Some(tell(fs, &state, (attr, left), wanted)));
         }
     }
     let facts = match known::own_facts(fs, &key)? {
@@ -121,7 +137,19 @@ fn attr_since(fs: &Fs, seen: Moment, ino: u64) -> Result<Option<(Attr, Duration)
         return Ok(None);
     }
     let facts = entry::note_facts(fs, &node, &mut state, Some(facts));
-    Ok(Some((attr::attr_of(fs, &node, &key, &state, facts.as_ref()), attr::ttl(fs, &key, &state))))
+    let attr = attr::attr_of(fs, &node, &key, &state, facts.as_ref());
+    Ok(Some(tell(fs, &state, (attr, attr::ttl(fs, &key, &state)), wanted)))
+}
+
+/// Notes what the kernel is told. What a reader is told is not shown to anybody else.
+fn tell(fs: &Fs, state: &NodeState, (attr, ttl): (Attr, Duration), wanted: Wanted) -> (Attr, Duration) {
+    let now = || fs.tree.backend.now();
+    if wanted == Wanted::ToShow {
+        state.tell(attr.mtime, now);
+        return (attr, ttl);
+    }
+    let mtime = state.tell_reader(attr.mtime, now);
+    (Attr { mtime, ..attr }, if mtime == attr.mtime { ttl } else { Duration::ZERO })
 }
 
 /// Of a file whose cell is gone: what is open outlives it.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::backend::{Event, Leaves, RenameCell, RenameMode};
+use crate::env::sync::MutexGuard;
 use crate::fs::base::Fs;
 use crate::fs::bytes::content::Session;
 use crate::fs::cache::invalidations::Message;
@@ -31,27 +32,34 @@ pub fn rename_cell(
 ) -> Result<()> {
     dated::check_masked(fs, to).map_err(no_such_target)?;
     let node = fs.nodes.find(from);
-    let held_target = fs.nodes.find(to);
-    let target_uncommitted = held_target.as_ref().is_some_and(|node| node.state().session.is_some());
-    if mode == RenameMode::NoReplace && target_uncommitted {
-        return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
-    }
     if mode == RenameMode::Exchange {
         return exchange_cells(fs, (from, to), node.as_ref(), (&source, &target));
     }
-    keep_target(fs, held_target.as_ref(), mode)?;
-    let done = match &node {
-        Some(node) => rename_held(fs, node, to, (&source, &target), mode),
-        None => {
+    let held_target = fs.nodes.find(to);
+    let mut states = lock_both(node.as_ref(), held_target.as_ref());
+    keep_target(fs, held_target.as_ref(), states.target.as_deref_mut(), mode)?;
+    let done = match (&node, states.source) {
+        (Some(node), Some(state)) => rename_held(fs, (node, state), to, (&source, &target), mode),
+        _ => {
             let origin = Origin(fs.nodes.number(from));
             let rename = rename_of((&source, &target), mode, Leaves::Nothing, origin);
-            fs.tree.backend.rename_cell(&rename).map(|moved| moving::move_node(fs, from, to, Some(moved)))
+            fs.tree.backend.rename_cell(&rename).map(|moved| moving::take_name(fs, from, to, Some(moved)))
         }
     };
-    if let (Err(_), Some(node)) = (&done, &held_target) {
-        node.state().end_idle_session();
+    let replaced = match done {
+        Ok(replaced) => replaced,
+        Err(e) => {
+            states.target.iter_mut().for_each(|state| state.end_idle_session());
+            return Err(e);
+        }
+    };
+    match (replaced, states.target) {
+        (Some(node), Some(mut state)) if held_target.as_ref().is_some_and(|held| held.ino == node.ino) => {
+            state.unlinked = true
+        }
+        (Some(node), _) => node.state().unlinked = true,
+        (None, _) => {}
     }
-    done?;
     if target.1.is_some() {
         tell_of_newest(fs, &target.0);
     }
@@ -92,16 +100,15 @@ fn exchange_cells(
     })
 }
 
-/// Renames a cell that the kernel holds. What nobody has committed is committed at the new name alone.
+/// Renames a cell that the kernel holds; the node that had the name before. What nobody has committed is committed at the
+/// new name alone.
 fn rename_held(
     fs: &Fs,
-    node: &Arc<Node>,
+    (node, mut state): (&Arc<Node>, MutexGuard<'_, NodeState>),
     to: &NodeKey,
     (source, target): (&CellName, &CellName),
     mode: RenameMode,
-) -> Result<()> {
-    // Order: no commit between the look and the new identity, or it would go to the old name.
-    let mut state = node.state();
+) -> Result<Option<Arc<Node>>> {
     let files = moving::files_of(fs, node);
     let mut dirty: Vec<_> = files.iter().filter(|file| file.is_dirty()).cloned().collect();
     if source.1.is_some() {
@@ -134,19 +141,40 @@ fn rename_held(
             log::debug!("commit of a renamed file: {e}");
         }
     }
-    // Order: of two nodes one is locked at a time.
-    drop(state);
-    if let Some(node) = replaced {
-        node.state().unlinked = true;
+    Ok(replaced)
+}
+
+/// The states of the nodes of a rename, as far as the kernel holds them. Of the source nothing is committed between the look
+/// and the new identity, or it would go to the old name; of the target nobody looks what has its name between the change in
+/// the store and the loss of that name, or an open file would have the bytes of what took its place.
+struct States<'a> {
+    source: Option<MutexGuard<'a, NodeState>>,
+    target: Option<MutexGuard<'a, NodeState>>,
+}
+
+/// Order: by number, as all who lock more than one.
+fn lock_both<'a>(source: Option<&'a Arc<Node>>, target: Option<&'a Arc<Node>>) -> States<'a> {
+    let lock = |node: Option<&'a Arc<Node>>| node.map(|node| node.state());
+    let ino = |node: Option<&Arc<Node>>| node.map(|node| node.ino);
+    if ino(target) < ino(source) {
+        let target = lock(target);
+        States { source: lock(source), target }
+    } else {
+        let source_state = lock(source);
+        States { target: lock(target.filter(|_| ino(target) != ino(source))), source: source_state }
     }
-    Ok(())
 }
 
 /// Open handles of the target that is replaced keep its bytes.
-fn keep_target(fs: &Fs, target: Option<&Arc<Node>>, mode: RenameMode) -> Result<()> {
-    let Some(node) = target.filter(|node| mode == RenameMode::Replace && node.opens() > 0) else { return Ok(()) };
-    let mut state = node.state();
-    write::session(fs, node, &mut state).map(|_| ())
+fn keep_target(fs: &Fs, target: Option<&Arc<Node>>, state: Option<&mut NodeState>, mode: RenameMode) -> Result<()> {
+    let (Some(node), Some(state)) = (target, state) else { return Ok(()) };
+    match mode {
+        RenameMode::NoReplace if state.session.is_some() => {
+            Err(Error::new(ErrorKind::AlreadyExists, "the target exists"))
+        }
+        RenameMode::Replace if node.opens() > 0 => write::session(fs, node, state).map(|_| ()),
+        RenameMode::Replace | RenameMode::NoReplace | RenameMode::Exchange => Ok(()),
+    }
 }
 
 /// A file that was never committed is put at its new name at once; its handles go on there.

@@ -135,7 +135,7 @@ fn resize(fs: &Fs, file: &FileHandle, state: &mut NodeState, size: u64) -> Resul
     load::beyond(fs, &file.node.key().place, |beyond| session.content.resize(size, beyond))?;
     session.appends = None;
     session.file.mtime = None;
-    session.changed_at = fs.time_of_change();
+    session.note_change(fs.time_of_change());
     write::mark_written(session, file);
     // Whoever says how long it is knows what he has.
     file.state.lock().failed = None;

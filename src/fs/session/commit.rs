@@ -132,6 +132,9 @@ pub fn commit_last(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState) -> Re
         session.dirty_handles = session.dirty_handles.saturating_sub(1);
     }
     state.end_idle_session();
+    if file.node.opens() < 2 {
+        state.forget_alone();
+    }
     done
 }
 

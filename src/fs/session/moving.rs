@@ -82,29 +82,27 @@ pub fn newest_version(fs: &Fs, column: &ColumnKey) -> Result<Option<(Timestamp, 
 
 /// The node goes on under its new name; the node that had the name loses it.
 pub fn move_node(fs: &Fs, from: &NodeKey, to: &NodeKey, cell: Option<CellInfo>) {
-    let replaced = match fs.nodes.find(from) {
-        Some(node) => {
-            let replaced = fs.nodes.rename(&node, to.clone());
-            if let Some(cell) = cell {
-                let mut state = node.state();
-                let moved = (cell.timestamp, cell.seq);
-                state.cell = Some(Box::new(cell));
-                drop(state);
-                handles_follow(fs, &node, moved);
-            }
-            replaced
-        }
-        None => {
-            let replaced = fs.nodes.find(to);
-            if let Some(node) = &replaced {
-                fs.nodes.detach(node);
-            }
-            replaced
-        }
-    };
-    if let Some(node) = replaced {
+    if let Some(node) = take_name(fs, from, to, cell) {
         node.state().unlinked = true;
     }
+}
+
+/// As [`move_node`]; the node that had the name has yet to be told.
+pub fn take_name(fs: &Fs, from: &NodeKey, to: &NodeKey, cell: Option<CellInfo>) -> Option<Arc<Node>> {
+    let Some(node) = fs.nodes.find(from) else {
+        let replaced = fs.nodes.find(to);
+        if let Some(node) = &replaced {
+            fs.nodes.detach(node);
+        }
+        return replaced;
+    };
+    let replaced = fs.nodes.rename(&node, to.clone());
+    if let Some(cell) = cell {
+        let moved = (cell.timestamp, cell.seq);
+        node.state().cell = Some(Box::new(cell));
+        handles_follow(fs, &node, moved);
+    }
+    replaced
 }
 
 /// A later commit of a handle that wrote the moved version replaces it at the new name.

@@ -100,7 +100,8 @@ fn outlive(fs: &Fs, node: &Arc<Node>, state: &mut NodeState, last: &CellInfo) ->
     if node.opens() == 0 || state.session.is_some() {
         return Ok(());
     }
-    state.session = Some(Box::new(Session::new(load::load(fs, &node.key().place, last)?, last.mtime())));
+    let content = load::load(fs, &node.key().place, last)?;
+    state.session = Some(Box::new(Session::new(content, last.mtime())));
     (state.unlinked, state.outlived) = (true, true);
     kernel::invalidate_name(fs, &node.key());
     fs.nodes.detach(node);

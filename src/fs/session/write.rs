@@ -18,7 +18,8 @@ pub fn session<'a>(fs: &Fs, node: &Arc<Node>, state: &'a mut NodeState) -> Resul
         && let Some((meta, content)) = fs.scratch.read(place)?
     {
         let ttl_ms = Some(meta.ttl_ms);
-        let session = Session { file: meta.file, ttl_ms, ..Session::new(content, meta.mtime()) };
+        let mut session = Session::new(content, meta.mtime());
+        (session.file, session.ttl_ms) = (meta.file, ttl_ms);
         state.session = Some(Box::new(session));
     }
     if state.session.is_none() {
@@ -33,7 +34,9 @@ pub fn session<'a>(fs: &Fs, node: &Arc<Node>, state: &'a mut NodeState) -> Resul
             }
             let (content, changed_at) = (loaded?, cell.mtime());
             let (appends, base) = (Some(content.len()), Some((cell.timestamp, cell.seq)));
-            let session = Session { appends, base, ..Session::new(content, changed_at) };
+            let mut session = Session::new(content, changed_at);
+            (session.appends, session.base) = (appends, base);
+            session.kept = state.kept().cloned().unwrap_or(session.kept);
             state.session = Some(Box::new(session));
         }
     }
@@ -55,12 +58,13 @@ fn never_stored(refused: ErrorKind) -> Error {
     Error::new(refused, "what made this file was refused, and nothing of it is stored; open it again")
 }
 
-/// The mtime of a commit that keeps the timestamp of the one before.
+/// The mtime of a commit that keeps the timestamp of the one before, or where it is more precise than a timestamp.
 pub fn time_beside(time: Time, session: &Session) -> Option<FileTime> {
-    match time {
-        Time::Replacing { timestamp, .. } if FileTime::from(timestamp) != session.changed_at => {
-            Some(session.changed_at)
-        }
-        _ => None,
-    }
+    let own = session.changed_at;
+    let is_told_by_timestamp = match time {
+        Time::Replacing { timestamp, .. } => FileTime::from(timestamp) == own,
+        Time::AfterNewestSince(since) => FileTime::from(since) == own,
+        _ => true,
+    };
+    (!is_told_by_timestamp).then_some(own)
 }

@@ -78,6 +78,7 @@ fn reply(
     let facts = note_facts(fs, node, &mut state, facts);
     let attr = attr::attr_of(fs, node, key, &state, facts.as_ref());
     let ttl = attr::ttl(fs, key, &state);
+    state.tell(attr.mtime, || fs.tree.backend.now());
     EntryReply { attr, entry_ttl: ttl, attr_ttl: ttl }
 }
 

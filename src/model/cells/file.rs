@@ -17,6 +17,14 @@ pub struct FileTime {
     pub nanos: u32,
 }
 
+impl FileTime {
+    /// A nanosecond later.
+    pub fn following(self) -> Self {
+        let nanos = (self.nanos + 1) % 1_000_000_000;
+        Self { seconds: self.seconds.saturating_add(i64::from(nanos == 0)), nanos }
+    }
+}
+
 impl From<Timestamp> for FileTime {
     fn from(t: Timestamp) -> Self {
         Self { seconds: t.0.div_euclid(1000), nanos: (t.0.rem_euclid(1000) * 1_000_000) as u32 }

@@ -1,6 +1,7 @@
 //! The kernel's caches never show what is not so any more.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -138,26 +139,58 @@ fn mount_sees_tables_come_and_go() {
     assert!(!fixture.path("made").exists());
 }
 
+/// How many requests of a kind were made.
+fn requests(fixture: &Fixture, kind: &str) -> u64 {
+    let text = fs::read_to_string(fixture.mnt().join(".info/requests")).unwrap();
+    let mut counts = text.lines().filter_map(|line| line.split_once(' '));
+    counts.find(|(name, _)| *name == kind).map_or(0, |(_, count)| count.parse().unwrap())
+}
+
+/// Whoever reads between writes has the pages that they have filled; who asks for the time of the last one is told it.
+#[test]
+fn mount_pages_of_a_file_that_is_written_are_kept() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, vec![0; 512 << 10]).unwrap();
+    let file = File::options().read(true).write(true).open(&cell).unwrap();
+    let mut page = vec![0; 4096];
+    (0..128).for_each(|at| file.read_exact_at(&mut page, at * 4096).unwrap());
+    let reads = requests(&fixture, "read");
+    for round in 0..200_u64 {
+        file.write_all_at(&round.to_be_bytes(), round % 128 * 4096).unwrap();
+        file.read_exact_at(&mut page, round * 7 % 128 * 4096).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert!(requests(&fixture, "read") - reads < 30);
+    let told = |file: &File| file.metadata().unwrap().modified().unwrap();
+    let before = told(&file);
+    for round in 0..50_u64 {
+        file.write_all_at(&round.to_be_bytes(), 0).unwrap();
+        assert!(told(&file) > before);
+        file.read_exact_at(&mut page, 0).unwrap();
+        assert_eq!(page[..8], round.to_be_bytes());
+    }
+    let last = told(&file);
+    drop(file);
+    assert_eq!(fs::metadata(&cell).unwrap().modified().unwrap(), last, "the close changes nothing");
+}
+
 #[test]
 fn mount_warm_reads_cost_no_more_messages_than_open_and_release() {
     let fixture = Fixture::new();
     let cell = fixture.family("r").join("q");
     fs::write(&cell, "v").unwrap();
     assert_eq!(fs::read(&cell).unwrap(), b"v");
-    let count = |names: &[&str]| {
-        let text = fs::read_to_string(fixture.mnt().join(".info/requests")).unwrap();
-        let counts = text.lines().filter_map(|line| line.split_once(' '));
-        counts.filter(|(name, _)| names.contains(name)).map(|(_, n)| n.parse::<u64>().unwrap()).sum::<u64>()
-    };
-    let (reads, flushes, getattrs) = (count(&["read"]), count(&["close"]), count(&["getattr"]));
+    let count = |name| requests(&fixture, name);
+    let (reads, flushes, getattrs) = (count("read"), count("close"), count("getattr"));
     for _ in 0..100 {
         fs::read(&cell).unwrap();
         fs::metadata(&cell).unwrap();
     }
     // Reading the counters is itself a few reads of their own file.
-    assert!(count(&["read"]) - reads <= 8, "pages are kept over opens");
-    assert_eq!(count(&["close"]), flushes, "readers send no FLUSH");
-    assert!(count(&["getattr"]) - getattrs < 20, "attributes are kept");
+    assert!(count("read") - reads <= 8, "pages are kept over opens");
+    assert_eq!(count("close"), flushes, "readers send no FLUSH");
+    assert!(count("getattr") - getattrs < 20, "attributes are kept");
 }
 
 #[test]

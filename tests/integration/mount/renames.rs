@@ -420,6 +420,44 @@ fn mount_replaced_open_file_keeps_its_bytes() {
 }
 
 #[test]
+fn mount_an_open_file_stays_itself_while_others_are_renamed_over_it() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    let target = family.join("target");
+    fs::write(&target, "a").unwrap();
+    let ended = AtomicBool::new(false);
+    let replace = |writer: u8| {
+        for n in 0..1500_usize {
+            let temporary = family.join(format!("tmp{writer}-{}", n % 3));
+            let mut file = File::create(&temporary).unwrap();
+            file.write_all(&vec![b'a' + (n % 26) as u8; [50_000, 100, 70_000, 1][n % 4]]).unwrap();
+            // Some are renamed before they are closed.
+            let open = (n % 3 == 0).then_some(file);
+            fs::rename(&temporary, &target).unwrap();
+            drop(open);
+        }
+    };
+    let look = || {
+        while !ended.load(Ordering::Relaxed) {
+            let file = File::open(&target).unwrap();
+            let len = file.metadata().unwrap().len();
+            let bytes = fs::read(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
+            let mut again = vec![0; bytes.len() + 1];
+            let count = std::os::unix::fs::FileExt::read_at(&file, &mut again, 0).unwrap();
+            assert_eq!((len, file.metadata().unwrap().len()), (bytes.len() as u64, bytes.len() as u64));
+            assert!(again[..count] == bytes && bytes.iter().all(|byte| *byte == bytes[0]));
+        }
+    };
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..2).map(|writer| scope.spawn(move || replace(writer))).collect();
+        let readers = [scope.spawn(look), scope.spawn(look)];
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        ended.store(true, Ordering::Relaxed);
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+    });
+}
+
+#[test]
 fn mount_renames_tables_in_the_catalogue() {
     let fixture = Fixture::new();
     fs::write(fixture.family("r").join("q"), "v").unwrap();

@@ -1,7 +1,7 @@
 //! What several programs do at once on one mount.
 
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -243,4 +243,35 @@ fn mount_a_write_stays_beside_what_others_store_into_the_same_page() {
         return println!("skipped: python3 is missing");
     };
     assert_eq!(String::from_utf8_lossy(&output.stdout), "True 0\n", "{output:?}");
+}
+
+/// Each its own half, by descriptors of its own; a page of it that one reads may come before what the other has written.
+#[test]
+fn mount_two_that_write_one_file_read_what_they_wrote() {
+    const HALF: usize = 64 << 10;
+    let fixture = Fixture::new();
+    let path = fixture.family("r").join("shared");
+    fs::write(&path, vec![0; 2 * HALF]).unwrap();
+    let open = || File::options().read(true).write(true).open(&path).unwrap();
+    let work = |half: usize, mut file: File| {
+        let (mut written, mut found) = (vec![0; HALF], vec![0; HALF]);
+        for round in 0..4000_usize {
+            let at = round * 7919 % (HALF - 500);
+            let bytes = (round as u64 + 1).to_be_bytes();
+            written[at..at + 8].copy_from_slice(&bytes);
+            file.write_all_at(&bytes, (half * HALF + at) as u64).unwrap();
+            if round % 2 == 0 {
+                drop(file);
+                file = open();
+            }
+            file.read_exact_at(&mut found, (half * HALF) as u64).unwrap();
+            assert!(found == written, "half {half}, round {round}");
+        }
+    };
+    thread::scope(|scope| {
+        for half in 0..2 {
+            let (work, file) = (&work, open());
+            scope.spawn(move || work(half, file));
+        }
+    });
 }

@@ -95,7 +95,10 @@ pub fn write(fs: &Fs, number: u64, offset: u64, data: &[u8], append: bool) -> Re
     let fits = fits.and_then(|()| judge::judge_write(fs, &key, &mut session.content, offset, data));
     let taken = fits.and_then(|()| load::beyond(fs, &key.place, |beyond| session.content.write(offset, data, beyond)));
     session.file.mtime = None;
-    session.changed_at = fs.time_of_change();
+    if file.node.opens() > 1 {
+        session.kept.get_mut().share(fs.tree.backend.now());
+    }
+    session.note_change(fs.time_of_change());
     write::mark_written(session, &file);
     file.state.lock().failed = taken.as_ref().err().map(|e| e.kind);
     if taken.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace) && session.dirty_handles == 1 {

@@ -62,7 +62,20 @@ fn open_cell(fs: &Fs, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Resul
         empty(fs, &mut state, &file, None);
     }
     let handle = fs.handles.add(Handle::File(Arc::clone(&file)))?;
+    keep_lost(fs, &file.node);
     Ok(Opened { handle, keep_cache, no_flush: !changes, direct: is_direct })
+}
+
+/// A file whose name went while it was opened keeps its bytes, as one that was open by then. What cannot be read is told to
+/// who reads it.
+fn keep_lost(fs: &Fs, node: &Arc<Node>) {
+    let mut state = node.state();
+    if state.unlinked
+        && state.session.is_none()
+        && let Err(e) = write::session(fs, node, &mut state)
+    {
+        log::debug!("keep the bytes of a file that lost its name: {}", e.message);
+    }
 }
 
 /// Makes the file empty for everybody on the mount; committed at release if nothing is written.
@@ -70,7 +83,10 @@ pub fn empty(fs: &Fs, state: &mut NodeState, file: &FileHandle, appends: Option<
     let mut own = file.state.lock();
     let was_dirty = own.written || own.emptied;
     let dirty = state.session.as_ref().map_or(0, |s| s.dirty_handles) + u32::from(!was_dirty);
-    let mut session = Session::new(Content::empty(), fs.time_of_change());
+    let before = state.session.as_ref().map(|s| s.changed_at).or_else(|| state.cell.as_ref().map(|cell| cell.mtime()));
+    let mut session = Session::new(Content::empty(), before.unwrap_or_default());
+    session.kept = state.kept().cloned().unwrap_or(session.kept);
+    session.note_change(fs.time_of_change());
     session.file = state.session.as_ref().map(|s| FileChange { mtime: None, ..s.file }).unwrap_or_default();
     access::end_privileges(fs, file.node.ino, &mut session, state.cell.as_ref().and_then(|cell| cell.tags.file.mode()));
     (session.appends, session.dirty_handles) = (appends, dirty);
