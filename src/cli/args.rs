@@ -78,6 +78,9 @@ pub enum Command {
     /// Drop all cells of a table; what they were is kept for a while, as a dropped table of that name
     Truncate(DropArgs),
     /// Drop a table with its cells; undrop brings it back for a while
+    ///
+    /// A file of it that a program has open in a mount is as one that was removed: what is written to it afterwards, or was
+    /// and is not committed yet, goes when the file is closed.
     Drop(DropArgs),
     /// Bring back a table, or a family of one, that was dropped
     Undrop(UndropArgs),

@@ -1,4 +1,4 @@
-//! What programs have open while a command moves it.
+//! What programs have open while a command moves it, or drops it.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -153,5 +153,31 @@ fn mount_mv_takes_along_who_is_in_what_moves() {
         let place = fs::canonicalize(fixture.path(moved).parent().unwrap()).unwrap();
         assert_eq!(said.trim_end(), place.to_str().unwrap(), "{from} {to}");
         assert_eq!(fs::read_to_string(place.join("now")).unwrap(), said);
+    }
+}
+
+#[test]
+fn mount_what_is_dropped_while_it_is_open_is_as_what_is_unlinked() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    let drops: [(&[&str], &[&str]); 2] = [
+        (&["drop", store, "t"], &["undrop", store, "t"]),
+        (&["alter", store, "t", "--delete", "f"], &["undrop", store, "t", "f"]),
+    ];
+    for (drop, bring_back) in drops {
+        let family = fixture.family("r");
+        fs::write(family.join("stored"), "old").unwrap();
+        fs::write(family.join("written"), "old").unwrap();
+        let [stored, written, new, made] = ["stored", "written", "new", "made"].map(|name| family.join(name));
+        let files = [(&stored, ""), (&written, "before"), (&new, "before"), (&made, "")];
+        let holder = Holder::new(&files.map(|(path, before)| (path.as_path(), before, false)));
+        run(&fixture, drop);
+        assert_eq!(errno(fs::metadata(&stored)), libc::ENOENT);
+        assert_eq!(holder.go_on(), "7\n13\n10\n4\n", "{drop:?}");
+        run(&fixture, bring_back);
+        assert_eq!(names(&family), ["stored", "written"]);
+        assert_eq!(["stored", "written"].map(|name| fs::read_to_string(family.join(name)).unwrap()), ["old"; 2]);
+        fs::remove_dir_all(fixture.path("t/r")).unwrap();
     }
 }
