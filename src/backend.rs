@@ -4,6 +4,7 @@
 
 mod alter;
 mod changes;
+mod copied;
 mod deleted;
 mod events;
 mod kept;
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition,
     Draft, FileAttributes, Get, KeyList, ManyRows, Mutated, Origin, Qualifier, RowKey, RowMutations, RowResult, Scan,
-    TableName, TakePiece, TimeRange, Timestamp,
+    SeqNo, TableName, TakePiece, TimeRange, Timestamp,
 };
 use crate::{Error, ErrorKind, Result};
 pub use changes::{Change, ChangesPage, ChangesQuery, Committed};
@@ -83,6 +84,15 @@ pub struct Directory {
     pub table: TableName,
     pub row: RowKey,
     pub family: Option<String>,
+}
+
+impl Directory {
+    /// Whether a column is one of its cells.
+    pub fn holds(&self, column: &ColumnKey) -> bool {
+        column.table == self.table
+            && column.row == self.row
+            && self.family.as_ref().is_none_or(|family| *family == column.family)
+    }
 }
 
 /// What to do with a target that exists.
@@ -255,10 +265,21 @@ pub trait Backend: Send + Sync {
         true
     }
 
-    /// Moves all versions of a row, or of a family of a row, in one atomic batch. `CrossDevice` where it cannot.
-    fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()>;
-    /// Whoever shows directories that have no cell shows this one no more: all it had was moved away.
-    fn leave(&self, directory: &Directory) -> Result<()>;
+    /// Moves all versions of a row, or of a family of a row, in one atomic batch; whether there was any. `CrossDevice`
+    /// where it cannot.
+    fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<bool>;
+    /// Erases a column that was copied to another up to `last`, `None`: it had nothing. Whether nothing is left of it:
+    /// what was put since stays. Whoever has its file open goes on at the other.
+    fn erase_copied(&self, from: &ColumnKey, _to: &ColumnKey, last: Option<SeqNo>) -> Result<bool> {
+        let Some(last) = last else { return Ok(self.newest(from, TimeRange::ALL)?.is_none()) };
+        let (mutations, condition) = copied::erasure(from, last);
+        self.mutate(mutations, Some(condition)).map(|mutated| mutated.applied)
+    }
+    /// Whoever shows directories that have no cell shows `from` as `to` from now on, where its cells have gone one by one;
+    /// false if it has cells again.
+    fn leave(&self, _from: &Directory, _to: &Directory) -> Result<bool> {
+        Ok(true)
+    }
     /// What the next version of a column keeps of its newest one, beside its value.
     fn kept_attributes(&self, column: &ColumnKey) -> Result<FileAttributes> {
         let newest = self.newest(column, TimeRange::ALL)?;

@@ -167,7 +167,7 @@ complete -c cellfs -n "__fish_cellfs_using_subcommand truncate" -s V -l version 
 complete -c cellfs -n "__fish_cellfs_using_subcommand drop" -l now -d 'At once and for good, also what was dropped under that name before; asked for on a terminal'
 complete -c cellfs -n "__fish_cellfs_using_subcommand drop" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand drop" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'
-complete -c cellfs -n "__fish_cellfs_using_subcommand drop" -s h -l help -d 'Print help'
+complete -c cellfs -n "__fish_cellfs_using_subcommand drop" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cellfs -n "__fish_cellfs_using_subcommand drop" -s V -l version -d 'Print version'
 complete -c cellfs -n "__fish_cellfs_using_subcommand undrop" -l json -d 'Print JSON, one object a line'
 complete -c cellfs -n "__fish_cellfs_using_subcommand undrop" -l other-owner -d 'As root, use a store that belongs to another user; what is made in it belongs to that user too'

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::Directory;
 use crate::model::{ColumnKey, Origin, RowKey, TableName};
 
 /// A change that was committed; told to every subscriber, after the commit, outside all locks.
@@ -20,8 +19,6 @@ pub enum Event {
     Namespace { name: String, origin: Origin },
     /// A snapshot came or went.
     Snapshot { name: String },
-    /// What a directory had was moved away, and it is to be no more than its cells.
-    Left { directory: Directory },
     /// Something that no request is refused for and that whoever looks at the mount is to know, in words.
     Noted { about: String, sentence: String },
 }

@@ -78,6 +78,9 @@ pub enum Command {
     /// Drop all cells of a table; what they were is kept for a while, as a dropped table of that name
     Truncate(DropArgs),
     /// Drop a table with its cells; undrop brings it back for a while
+    ///
+    /// A file of it that a program has open in a mount is as one that was removed: what is written to it afterwards, or was
+    /// and is not committed yet, goes when the file is closed.
     Drop(DropArgs),
     /// Bring back a table, or a family of one, that was dropped
     Undrop(UndropArgs),
@@ -160,8 +163,9 @@ pub enum Command {
     Log(LogArgs),
     /// Move a cell, a family of a row, a row or a table, with its history
     ///
-    /// What is too large for one step goes in parts; each part is at the one place or the other at every moment, or at
-    /// both. A move that was interrupted goes on with --resume. Values are copied, so the disk needs room for them.
+    /// A cell, and what is too large for one step, go in parts; each part is at the one place or the other at every
+    /// moment, or at both. A move that was interrupted goes on with --resume. The values of parts are copied, so the disk
+    /// needs room for them. Programs that have open in a mount what moves go on at its new name, as after mv(1).
     Mv(MvArgs),
     /// Measure this machine, in about a minute: puts, gets, scans, and a mount beside plain files
     Bench(BenchArgs),

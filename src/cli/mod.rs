@@ -31,6 +31,7 @@ mod key;
 mod logging;
 mod mount;
 mod mount_options;
+mod moved_name;
 mod moving;
 mod moving_cluster;
 mod output;

@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 use super::Answer;
 use super::args::MvArgs;
+use super::moved_name;
 use super::path::{named, resolve};
 use super::progress::Progress;
 use crate::backend::{Backend, Directory, HistoryFrom, Versions};
 use crate::daemon::{Absent, check_writable, open_backend};
 use crate::fs::{Beyond, Content};
 use crate::model::{
-    CatalogueChange, CellInfo, ColumnKey, Condition, DeleteKind, DeleteMarker, Mutation, Origin, PutCell, Qualifier,
-    RowMutations, SeqNo, TableName, Time, TimeRange, Value,
+    CatalogueChange, CellInfo, ColumnKey, Mutation, Origin, PutCell, Qualifier, RowMutations, SeqNo, TableName, Time,
+    TimeRange, Value,
 };
 use crate::tree::place::{FamilyPlace, Place, RowPlace, family_of};
 use crate::{Error, ErrorKind, Result};
@@ -29,6 +30,10 @@ pub(super) const TRIES: u32 = 100;
 const BATCH_BYTES: u64 = 16 << 20;
 /// and is read in pieces of so many.
 const PIECE: usize = 1 << 20;
+
+/// Why a directory is not moved in one step: it is too large, has what was never judged by a check of now, or gets a name
+/// of which the mount shows an empty directory.
+const PARTED: [ErrorKind; 4] = [ErrorKind::CrossDevice, ErrorKind::Refused, ErrorKind::Constraint, ErrorKind::NotEmpty];
 
 /// What moves where: `STORE FROM TO`, or two paths of one mount.
 fn places(args: &MvArgs) -> Result<(Arc<dyn Backend>, Place, Place)> {
@@ -54,7 +59,12 @@ pub fn mv(args: &MvArgs) -> Result<Answer> {
         return Err(Error::new(ErrorKind::IllegalArgument, "both names stand for the same place"));
     }
     let is_cluster = backend.cluster_numbers().map_or(true, |numbers| numbers.is_some());
-    let mover = Mover { backend, resume: args.resume, is_cluster, progress: Progress::counting("versions") };
+    let mover = Mover {
+        backend: Arc::clone(&backend),
+        resume: args.resume,
+        is_cluster,
+        progress: Progress::counting("versions"),
+    };
     match (&from, &to) {
         (Place::Table(one), Place::Table(other)) => mover.table(one, other)?,
         (Place::Row(one), Place::Row(other)) => mover.row(one, other)?,
@@ -62,8 +72,8 @@ pub fn mv(args: &MvArgs) -> Result<Answer> {
             mover.check(&one.table, &other.table)?;
             mover.check_constraints(&other.table, &other.family)?;
             mover.refuse_present(!mover.history(other, None, 1)?.is_empty(), target)?;
-            mover.found(mover.family(one, other)?)?;
-            mover.leave(&one.row_place(), Some(&one.family))?;
+            let ends = [&one, &other].map(|place| directory(&place.row_place(), Some(&place.family)));
+            mover.directory(&ends[0], &ends[1], || mover.family(one, other))?;
         }
         (Place::Cell(one), Place::Cell(other)) => {
             mover.check(&one.table, &other.table)?;
@@ -78,7 +88,12 @@ pub fn mv(args: &MvArgs) -> Result<Answer> {
             return Err(Error::new(ErrorKind::IllegalArgument, text));
         }
     }
+    moved_name::look_up(&args.store, backend, to);
     Ok(Answer::Yes)
+}
+
+fn directory(row: &RowPlace, family: Option<&str>) -> Directory {
+    Directory { table: row.table.clone(), row: row.row.clone(), family: family.map(str::to_owned) }
 }
 
 /// A column that was copied whole, and the sequence number of its last put.
@@ -109,22 +124,40 @@ impl Mover {
             row: row.row.clone(),
             family: family.to_owned(),
         };
-        let mut moved = 0;
-        for family in families(from)? {
-            // Within a table a row takes along what was judged.
-            if from.table != to.table {
-                self.check_constraints(&to.table, &family)?;
+        // Within a table a row takes along what was judged.
+        let check = |family: &String| match from.table == to.table {
+            true => Ok(()),
+            false => self.check_constraints(&to.table, family),
+        };
+        families(from)?.iter().try_for_each(check)?;
+        self.directory(&directory(from, None), &directory(to, None), || {
+            let mut moved = 0;
+            for family in families(from)? {
+                check(&family)?;
+                moved += self.family(&of(from, &family), &of(to, &family))?;
             }
-            moved += self.family(&of(from, &family), &of(to, &family))?;
-        }
-        self.found(moved)?;
-        self.leave(from, None)
+            Ok(moved)
+        })
     }
 
-    /// What the mount remembers of the directory goes with its cells.
-    fn leave(&self, row: &RowPlace, family: Option<&str>) -> Result<()> {
-        let (table, row, family) = (row.table.clone(), row.row.clone(), family.map(str::to_owned));
-        self.backend.leave(&Directory { table, row, family })
+    /// In one step, or by `parts`.
+    fn directory(&self, from: &Directory, to: &Directory, parts: impl Fn() -> Result<u64>) -> Result<()> {
+        if !self.resume && !self.is_cluster {
+            match self.backend.rename_directory(from, to, Origin::default()) {
+                Err(e) if PARTED.contains(&e.kind) => {}
+                moved => return self.found(u64::from(moved?)),
+            }
+        }
+        let mut moved = 0;
+        for _ in 0..TRIES {
+            moved += parts()?;
+            self.found(moved)?;
+            // Files that were open have left something, or it is used again already.
+            if self.backend.leave(from, to)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Both tables must take writes: a restore would pass by READONLY.
@@ -220,11 +253,11 @@ impl Mover {
         for _ in 0..TRIES {
             let (versions, last) = self.copy_column(from, to)?;
             moved += versions;
-            if versions == 0 {
-                return Ok(moved);
+            if versions > 0 {
+                self.backend.sync()?;
             }
-            self.backend.sync()?;
-            if self.erase_column(from, to, last)? {
+            // Of a file that was never committed there is something from then on.
+            if self.erase_column(from, to, (versions > 0).then_some(last))? {
                 return Ok(moved);
             }
         }
@@ -263,7 +296,7 @@ impl Mover {
             let mutations = batch.iter().map(|(qualifier, cell)| self.restored(to, qualifier, cell));
             let mutations =
                 mutations.collect::<Result<Vec<_>>>().map_err(|e| e.context(format!("move {}", from.table)))?;
-            self.apply(to, mutations, None)?;
+            self.put(to, mutations)?;
             self.progress.add(count as u64);
             rest = later;
         }
@@ -297,10 +330,10 @@ impl Mover {
         content.value()
     }
 
-    fn apply(&self, at: &FamilyPlace, mutations: Vec<Mutation>, condition: Option<Condition>) -> Result<bool> {
+    fn put(&self, at: &FamilyPlace, mutations: Vec<Mutation>) -> Result<()> {
         let (table, row, origin) = (at.table.clone(), at.row.clone(), Origin::default());
         let mutations = RowMutations { table, row, mutations, durability: None, origin };
-        self.backend.mutate(mutations, condition).map(|mutated| mutated.applied)
+        self.backend.mutate(mutations, None).map(drop)
     }
 
     /// Erases columns of which every version is at the target.
@@ -312,7 +345,7 @@ impl Mover {
         self.backend.sync()?;
         for (qualifier, last) in columns {
             let (one, other) = (from.column(qualifier.clone()), to.column(qualifier));
-            if !self.erase_column(&one, &other, last)? {
+            if !self.erase_column(&one, &other, Some(last))? {
                 self.cell(&one, &other)?;
             }
         }
@@ -320,17 +353,13 @@ impl Mover {
     }
 
     /// Erases a column unless something was put into it after `last`; whether it did.
-    pub(super) fn erase_column(&self, from: &ColumnKey, to: &ColumnKey, last: SeqNo) -> Result<bool> {
+    pub(super) fn erase_column(&self, from: &ColumnKey, to: &ColumnKey, last: Option<SeqNo>) -> Result<bool> {
         let newest = self.backend.newest(from, TimeRange::ALL)?;
-        if newest.as_ref().is_some_and(|cell| cell.seq > last) {
+        if newest.as_ref().is_some_and(|cell| last.is_none_or(|last| cell.seq > last)) {
             return Ok(false);
         }
         self.check_shown(newest, to)?;
-        let (family, qualifier) = (from.family.clone(), from.qualifier.clone());
-        let condition = Condition::NoneAfter { family: family.clone(), qualifier: qualifier.clone(), seq: last };
-        let kind = DeleteKind::Column { family, qualifier };
-        let marker = DeleteMarker { kind, time: Time::AfterNewest, erases: true };
-        self.apply(&family_of(from), vec![Mutation::Delete(vec![marker])], Some(condition))
+        self.backend.erase_copied(from, to, last)
     }
 
     /// A tombstone at the target may hide what was copied there: then nothing is erased.

@@ -51,7 +51,7 @@ impl Mover {
         let (one, other) = (column(from, copied.qualifier.clone()), column(to, target));
         match copied.newest {
             // Numbers of versions are their timestamps there.
-            Some(newest) => self.erase_column(&one, &other, SeqNo(newest.0.cast_unsigned())),
+            Some(newest) => self.erase_column(&one, &other, Some(SeqNo(newest.0.cast_unsigned()))),
             None => Ok(self.backend.newest(&one, TimeRange::ALL)?.is_none()),
         }
     }

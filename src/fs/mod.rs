@@ -2,7 +2,7 @@
 //!
 //! Knows the tree and the backend's contract; must not know `fuser`, the store's files or SQLite.
 //!
-//! Each room asks only those behind it here: `ops` and `events`; `kinds`; `views` and `session`; `shown`, what the
+//! Each room asks only those behind it here: `commanded`; `ops` and `events`; `kinds`; `views` and `session`; `shown`, what the
 //! kernel is shown of nodes; `requests`, what holds for each of them; `base`, a mount with all that it has; and its parts,
 //! which know nothing of the mount: `programs`, `trees`, `handles`, `cache`, `counts`, `nodes`, `bytes`.
 //!
@@ -13,6 +13,7 @@ mod base;
 mod bytes;
 mod cache;
 mod caller;
+pub mod commanded;
 mod counts;
 pub mod errno;
 pub mod events;

@@ -117,13 +117,8 @@ impl Backend for HBase {
         false
     }
 
-    fn rename_directory(&self, _from: &Directory, _to: &Directory, _origin: Origin) -> Result<()> {
+    fn rename_directory(&self, _from: &Directory, _to: &Directory, _origin: Origin) -> Result<bool> {
         across_rows()
-    }
-
-    fn leave(&self, directory: &Directory) -> Result<()> {
-        self.announce(&[Event::Left { directory: directory.clone() }]);
-        Ok(())
     }
 
     fn kept_attributes(&self, _column: &ColumnKey) -> Result<FileAttributes> {

@@ -6,9 +6,9 @@ use super::engine::Engine;
 use super::options::Background;
 use super::{Access, Store, system};
 use crate::backend::{
-    Backend, BulkLoad, ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, Directory, Event,
-    FamilyColumns, FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, RowPiece, Rows,
-    SnapshotInfo, Status, Subscriber, VersionRun, Versions,
+    Backend, BulkLoad, ChangesPage, ChangesQuery, ColumnNumbers, ColumnsPage, CompactionKind, Directory, FamilyColumns,
+    FamilyNumbers, HistoryFrom, PurgeScope, RenameCell, Restoration, RowListing, RowPiece, Rows, SnapshotInfo, Status,
+    Subscriber, VersionRun, Versions,
 };
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Draft,
@@ -175,18 +175,13 @@ impl Backend for Store {
         self.steady(&scan.table, || count::count_rows(self.of(&scan.table), scan))
     }
 
-    fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
+    fn rename_directory(&self, from: &Directory, to: &Directory, origin: Origin) -> Result<bool> {
         self.engine.noted(relocate::rename_directory(
             self.changeable_in(&from.table).and(self.changeable_in(&to.table))?,
             from,
             to,
             origin,
         ))
-    }
-
-    fn leave(&self, directory: &Directory) -> Result<()> {
-        self.engine.subscribers.announce(&[Event::Left { directory: directory.clone() }]);
-        Ok(())
     }
 
     fn list_families(&self, table: &TableName, row: &[u8], range: TimeRange, which: Versions) -> Result<Vec<String>> {

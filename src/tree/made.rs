@@ -9,7 +9,6 @@ use std::path::Path;
 
 use super::place::{FamilyPlace, RowPlace};
 use crate::Result;
-use crate::backend::Directory;
 use crate::env::sync::Mutex;
 use crate::model::{ColumnKey, Qualifier, TableName};
 use crate::spill::{SpillMap, first_part, join_key, past_key};
@@ -108,22 +107,6 @@ impl MadeDirs {
     /// Forgets a family's directory; true if it was remembered.
     pub fn remove_family(&self, place: &FamilyPlace) -> Result<bool> {
         self.map.remove(&family_key(place))
-    }
-
-    /// Forgets a row's directory with those of its families, or that of a family.
-    pub fn remove(&self, directory: &Directory) -> Result<()> {
-        let row = RowPlace { table: directory.table.clone(), row: directory.row.clone() };
-        match &directory.family {
-            Some(family) => {
-                let (table, row) = (row.table, row.row);
-                self.remove_family(&FamilyPlace { table, row, family: family.clone() }).map(|_| ())
-            }
-            None if self.map.is_untouched() => Ok(()),
-            None => {
-                let key = row_key(&row);
-                self.map.remove_range(&key, &past_key(&key))
-            }
-        }
     }
 
     /// Forgets everything of a table.

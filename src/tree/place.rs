@@ -295,14 +295,20 @@ impl Place {
         let column = self.column().filter(|c| inside(&c.table, &c.row, Some(&c.family)))?;
         let qualifier = column.qualifier.clone();
         let moved = Arc::new(ColumnKey { table, row, family: family(&column.family), qualifier });
-        Some(match self {
-            Place::Version(_, timestamp) => Place::Version(moved, *timestamp),
-            Place::Ended(_, timestamp, end) => Place::Ended(moved, *timestamp, *end),
-            Place::Versions(_) => Place::Versions(moved),
-            Place::KeyFile(_) => Place::KeyFile(moved),
-            Place::Counter(_) => Place::Counter(moved),
-            _ => Place::Cell(moved),
-        })
+        Some(self.of_column(moved))
+    }
+
+    /// What the place is of its column, of another column.
+    #[must_use]
+    pub fn of_column(&self, column: Arc<ColumnKey>) -> Place {
+        match self {
+            Place::Version(_, timestamp) => Place::Version(column, *timestamp),
+            Place::Ended(_, timestamp, end) => Place::Ended(column, *timestamp, *end),
+            Place::Versions(_) => Place::Versions(column),
+            Place::KeyFile(_) => Place::KeyFile(column),
+            Place::Counter(_) => Place::Counter(column),
+            _ => Place::Cell(column),
+        }
     }
 
     /// What a table or a family has by a key: a row, a cell. Other directories have nothing by keys, and are answered

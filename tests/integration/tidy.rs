@@ -59,6 +59,7 @@ const ROOMS_OF_THE_STORE: &[(&str, u32)] = &[
 
 /// The rooms of the mount, likewise: what it does, what it is, and its parts.
 const ROOMS_OF_THE_MOUNT: &[(&str, u32)] = &[
+    ("commanded", 0),
     ("events", 1),
     ("ops", 1),
     ("kinds", 2),

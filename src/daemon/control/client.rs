@@ -19,8 +19,8 @@ use crate::daemon::mounts::locate::MountEntry;
 use crate::daemon::numbers::DaemonNumbers;
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, Cells, CheckEvent, CheckSummary, ColumnKey, Condition, Get,
-    KeyList, ManyRows, Mutated, Mutation, Origin, Qualifier, RowMutations, RowResult, Scan, TableName, TakePiece,
-    TimeRange, Timestamp, VALUE_PIECE,
+    KeyList, ManyRows, Mutated, Mutation, Origin, Qualifier, RowMutations, RowResult, Scan, SeqNo, TableName,
+    TakePiece, TimeRange, Timestamp, VALUE_PIECE,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -271,12 +271,16 @@ impl Backend for Client {
         expect!(self, Request::RenameCell(rename.clone()), Response::Cell(Some(cell)) => cell)
     }
 
-    fn rename_directory(&self, from: &Directory, to: &Directory, _origin: Origin) -> Result<()> {
-        self.done(&Request::RenameDirectory(from.clone(), to.clone()))
+    fn rename_directory(&self, from: &Directory, to: &Directory, _origin: Origin) -> Result<bool> {
+        expect!(self, Request::RenameDirectory(from.clone(), to.clone()), Response::Whether(moved) => moved)
     }
 
-    fn leave(&self, directory: &Directory) -> Result<()> {
-        self.done(&Request::Leave(directory.clone()))
+    fn erase_copied(&self, from: &ColumnKey, to: &ColumnKey, last: Option<SeqNo>) -> Result<bool> {
+        expect!(self, Request::EraseCopied(from.clone(), to.clone(), last), Response::Whether(erased) => erased)
+    }
+
+    fn leave(&self, from: &Directory, to: &Directory) -> Result<bool> {
+        expect!(self, Request::Leave(from.clone(), to.clone()), Response::Whether(left) => left)
     }
 
     fn set_attributes(

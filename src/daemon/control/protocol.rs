@@ -19,7 +19,7 @@ use crate::daemon::numbers::DaemonNumbers;
 use crate::error::printable;
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, ColumnKey, Condition, Get, ManyRows, Mutated,
-    Piece, Qualifier, RowKey, RowMutations, Scan, TableName, TimeRange, Timestamp,
+    Piece, Qualifier, RowKey, RowMutations, Scan, SeqNo, TableName, TimeRange, Timestamp,
 };
 use crate::tree::names::escape::Spelling;
 use crate::{Error, ErrorKind, Result};
@@ -64,7 +64,8 @@ pub enum Request {
     ListVersions(ColumnKey, Versions, Option<Timestamp>, u64),
     RenameCell(RenameCell),
     RenameDirectory(Directory, Directory),
-    Leave(Directory),
+    EraseCopied(ColumnKey, ColumnKey, Option<SeqNo>),
+    Leave(Directory, Directory),
     SetAttributes(ColumnKey, CellInfo, AttributeChange),
     Sync,
     Flush(Option<TableName>),
@@ -105,7 +106,7 @@ impl Request {
             Self::ListHistory(..) => "list_history",
             Self::ListDeleted(_) => "list_deleted",
             Self::ListColumns(..) => "list_columns",
-            Self::RenameCell(_) | Self::RenameDirectory(..) | Self::Leave(_) => "rename",
+            Self::RenameCell(_) | Self::RenameDirectory(..) | Self::EraseCopied(..) | Self::Leave(..) => "rename",
             Self::SetAttributes(..) => "set_attributes",
             Self::Sync => "sync",
             Self::Flush(_) => "flush",
@@ -178,6 +179,7 @@ impl Hello {
 pub enum Response {
     Hello(Hello),
     Done,
+    Whether(bool),
     Catalogue(Catalogue),
     Pieces(Vec<Piece>),
     End,

@@ -23,8 +23,8 @@ use crate::daemon::numbers::Commands;
 use crate::env::sync::Mutex;
 use crate::model::{
     AttributeChange, Catalogue, CatalogueChange, CellInfo, CheckEvent, CheckSummary, ColumnKey, Condition, Draft,
-    FileAttributes, Get, KeyList, ManyRows, Mutated, Origin, Qualifier, RowMutations, RowResult, Scan, TableName,
-    TakePiece, TimeRange, Timestamp,
+    FileAttributes, Get, KeyList, ManyRows, Mutated, Origin, Qualifier, RowMutations, RowResult, Scan, SeqNo,
+    TableName, TakePiece, TimeRange, Timestamp,
 };
 use crate::store::{OnFullDisk, Store, StoreOptions};
 
@@ -165,8 +165,9 @@ pass_on! {
     list_around(column: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun>;
     rename_cell(rename: &RenameCell) -> Result<CellInfo>;
     moves_directories() -> bool;
-    rename_directory(from: &Directory, to: &Directory, origin: Origin) -> Result<()>;
-    leave(directory: &Directory) -> Result<()>;
+    rename_directory(from: &Directory, to: &Directory, origin: Origin) -> Result<bool>;
+    erase_copied(from: &ColumnKey, to: &ColumnKey, last: Option<SeqNo>) -> Result<bool>;
+    leave(from: &Directory, to: &Directory) -> Result<bool>;
     kept_attributes(column: &ColumnKey) -> Result<FileAttributes>;
     set_attributes(column: &ColumnKey, cell: &CellInfo, change: &AttributeChange, origin: Origin)
         -> Result<CellInfo>;

@@ -20,8 +20,8 @@ use super::protocol::{ANSWER_BYTES, Hello, LargeValue, Request, Response, receiv
 use crate::backend::Backend;
 use crate::daemon::mounts::watched::{Since, WatchedMount, refusal};
 use crate::daemon::numbers::{Commands, DaemonNumbers, resident_bytes};
-use crate::fs::{Closing, Fs, Invalidations};
-use crate::model::{Condition, Piece, RowMutations, TakePiece, Timestamp, VALUE_PIECE};
+use crate::fs::{Closing, Fs, Invalidations, commanded};
+use crate::model::{CatalogueChange, Condition, Piece, RowMutations, TakePiece, Timestamp, VALUE_PIECE};
 use crate::tree::history::deleted;
 use crate::{Error, ErrorKind, Result};
 
@@ -227,7 +227,10 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
         Request::Get(_) | Request::Scan(_) | Request::Check => {
             return Err(Error::new(ErrorKind::Unsupported, "this is answered piece by piece"));
         }
-        change => apply(backend, change)?,
+        change => match control.mount.as_ref().map(|mount| move_below(&mount.fs, &change)).transpose()?.flatten() {
+            Some(moved) => moved,
+            None => apply(backend, change)?,
+        },
     };
     if changes && control.mount.is_some() && !control.invalidations.drain(DRAIN_TIMEOUT) {
         log::warn!("the kernel has not taken the invalidations of a change within {DRAIN_TIMEOUT:?}");
@@ -252,7 +255,8 @@ fn is_change(request: &Request) -> bool {
             | Request::MutateRows(_)
             | Request::RenameCell(_)
             | Request::RenameDirectory(..)
-            | Request::Leave(_)
+            | Request::EraseCopied(..)
+            | Request::Leave(..)
             | Request::SetAttributes(..)
             | Request::Flush(_)
             | Request::Compact(..)
@@ -261,6 +265,20 @@ fn is_change(request: &Request) -> bool {
             | Request::DeleteSnapshot(_)
             | Request::Restore(_)
     )
+}
+
+/// What moves names goes through the mount, so that whoever has them open goes on there; `None`: it is no move.
+fn move_below(fs: &Fs, request: &Request) -> Result<Option<Response>> {
+    Ok(Some(match request {
+        Request::Alter(CatalogueChange::RenameTable { from, to }) => {
+            commanded::rename_table(fs, from, to)?;
+            Response::Done
+        }
+        Request::RenameDirectory(from, to) => Response::Whether(commanded::rename_directory(fs, from, to)?),
+        Request::EraseCopied(from, to, last) => Response::Whether(commanded::erase_copied(fs, from, to, *last)?),
+        Request::Leave(from, to) => Response::Whether(commanded::leave(fs, from, to)?),
+        _ => return Ok(None),
+    }))
 }
 
 fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
@@ -277,8 +295,11 @@ fn apply(backend: &dyn Backend, request: Request) -> Result<Response> {
         Request::CreateSnapshot(name, table) => backend.create_snapshot(&name, table.as_ref())?,
         Request::DeleteSnapshot(name) => backend.delete_snapshot(&name)?,
         Request::Restore(restoration) => backend.restore(&restoration, nobody)?,
-        Request::RenameDirectory(from, to) => backend.rename_directory(&from, &to, nobody)?,
-        Request::Leave(directory) => backend.leave(&directory)?,
+        Request::RenameDirectory(from, to) => {
+            return Ok(Response::Whether(backend.rename_directory(&from, &to, nobody)?));
+        }
+        Request::EraseCopied(from, to, last) => return Ok(Response::Whether(backend.erase_copied(&from, &to, last)?)),
+        Request::Leave(from, to) => return Ok(Response::Whether(backend.leave(&from, &to)?)),
         Request::MutateRows(rows) => backend.mutate_rows(rows)?,
         Request::Sync => backend.sync()?,
         Request::Purge(scope) => backend.purge(&scope)?,

@@ -58,7 +58,6 @@ impl Changes {
             | Event::Table { .. }
             | Event::Namespace { .. }
             | Event::Snapshot { .. }
-            | Event::Left { .. }
             | Event::Noted { .. }
             | Event::Replaced { .. } => &self.wide,
         };

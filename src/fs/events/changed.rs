@@ -38,11 +38,6 @@ fn changed(fs: &Fs, event: &Event) {
             forgot(table, fs.modes.forget_rows(table));
             return forgot(table, declare::forget_made(fs, table));
         }
-        Event::Left { directory } => {
-            let table = &directory.table;
-            forgot(table, fs.modes.forget_directory(directory));
-            forgot(table, fs.tree.uncommitted.dirs.remove(directory));
-        }
         Event::Namespace { name, .. } if !knows(fs, |catalogue| catalogue.namespaces.contains_key(name)) => {
             let key = NodeKey::plain(Place::Namespace(name.as_str().into()));
             if let Err(e) = fs.modes.forget(&key) {

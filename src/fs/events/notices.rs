@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::backend::{Directory, Event};
+use crate::backend::Event;
 use crate::fs::base::Fs;
 use crate::fs::cache::invalidations::Invalidation;
 use crate::fs::nodes::node::Node;
@@ -16,12 +16,10 @@ pub fn notices(fs: &Fs, event: &Event) -> Vec<Invalidation> {
     let mut notices = Vec::new();
     match event {
         Event::Column { column, origin } => column_notices(fs, column, *origin, &mut notices),
-        Event::Row { table, row, family, .. } | Event::Left { directory: Directory { table, row, family } } => {
+        Event::Row { table, row, family, .. } => {
             let place = RowPlace { table: table.clone(), row: row.clone() };
             let nodes = fs.nodes.select(|key| in_row(&key.place, &place, family.as_deref()));
-            if matches!(event, Event::Row { .. }) {
-                note_changed(fs, nodes.iter());
-            }
+            note_changed(fs, nodes.iter());
             node_notices(fs, &nodes, &mut notices);
             returned_notices(fs, |dir| in_row(dir, &place, family.as_deref()), &mut notices);
             absent_notice(fs, &NodeKey::plain(Place::Row(Arc::new(place))), &mut notices);

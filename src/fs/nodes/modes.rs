@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use crate::Result;
-use crate::backend::Directory;
 use crate::model::{FileChange, TableName};
 use crate::spill::{SpillMap, join_key, past_key};
 use crate::tree::place::{NodeKey, Place};
@@ -66,16 +65,6 @@ impl Modes {
     /// Forgets a directory with all that is below it.
     pub fn forget(&self, key: &NodeKey) -> Result<()> {
         key_of(key).map_or(Ok(()), |key| self.remove(&key))
-    }
-
-    /// As [`Modes::forget`], of a row or a family of it.
-    pub fn forget_directory(&self, directory: &Directory) -> Result<()> {
-        let (table, family) = (&directory.table, directory.family.as_deref());
-        [View::Plain, View::History].iter().filter_map(|view| prefix(view, &table.namespace)).try_for_each(|mut key| {
-            key.extend(join_key(&[table.name.as_bytes(), &directory.row]));
-            key.extend(family.map(|family| join_key(&[family.as_bytes()])).unwrap_or_default());
-            self.remove(&key)
-        })
     }
 
     /// As [`Modes::forget`], of a table.

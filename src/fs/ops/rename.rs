@@ -11,7 +11,7 @@ use crate::fs::ops::{rename_cell, rename_table};
 use crate::fs::requests::writable;
 use crate::fs::session::moving;
 use crate::fs::shown::{access, kernel, touch};
-use crate::model::{ColumnKey, Origin, TimeRange};
+use crate::model::{Origin, TimeRange};
 use crate::tree::list::listing;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace};
 use crate::tree::view::View;
@@ -88,7 +88,7 @@ fn rename_key(fs: &Fs, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result
     }
 }
 
-fn rename_row(
+pub(in crate::fs) fn rename_row(
     fs: &Fs,
     from: &NodeKey,
     to: &NodeKey,
@@ -102,6 +102,11 @@ fn rename_row(
         declare::declare_if_asked(fs, &FamilyPlace { table: other.table.clone(), row: other.row.clone(), family })?;
     }
     move_directory(fs, from, to, &whole(one), &whole(other))?;
+    carry_row(fs, one, other)
+}
+
+/// What the mount shows of a row beyond its cells goes with it.
+pub(in crate::fs) fn carry_row(fs: &Fs, one: &RowPlace, other: &RowPlace) -> Result<()> {
     for family in fs.tree.uncommitted.dirs.families(one)? {
         let place =
             |row: &RowPlace| FamilyPlace { table: row.table.clone(), row: row.row.clone(), family: family.clone() };
@@ -112,7 +117,7 @@ fn rename_row(
     fs.tree.uncommitted.dirs.add_row(other)
 }
 
-fn rename_family(
+pub(in crate::fs) fn rename_family(
     fs: &Fs,
     from: &NodeKey,
     to: &NodeKey,
@@ -125,6 +130,11 @@ fn rename_family(
     check_moves(fs, (&whole(one), &whole(other)), (from, to), mode)?;
     declare::declare_if_asked(fs, other)?;
     move_directory(fs, from, to, &whole(one), &whole(other))?;
+    carry_family(fs, one, other)
+}
+
+/// As [`carry_row`], of a family of a row; the row stays.
+pub(in crate::fs) fn carry_family(fs: &Fs, one: &FamilyPlace, other: &FamilyPlace) -> Result<()> {
     fs.tree.uncommitted.dirs.remove_family(one)?;
     fs.tree.uncommitted.dirs.add_family(other)?;
     let row = RowPlace { table: one.table.clone(), row: one.row.clone() };
@@ -133,18 +143,14 @@ fn rename_family(
 
 /// Moves all cells below a directory, and the nodes that the kernel holds there.
 fn move_directory(fs: &Fs, from: &NodeKey, to: &NodeKey, one: &Directory, other: &Directory) -> Result<()> {
-    let below = |column: &ColumnKey| {
-        column.table == one.table
-            && column.row == one.row
-            && one.family.as_ref().is_none_or(|family| *family == column.family)
-    };
-    moving::move_below(fs, below, || {
+    let shift = || {
         fs.tree.backend.rename_directory(one, other, Origin(fs.nodes.number(from)))?;
         fs.modes.rename(from, to)?;
         moving::move_node(fs, from, to, None);
         fs.nodes.rename_all(|place| place.below(one, other));
         Ok(())
-    })
+    };
+    moving::move_below(fs, |column| one.holds(column), shift)
 }
 
 /// Refuses what will not be moved, before families are declared for it.
@@ -156,7 +162,7 @@ fn check_moves(
 ) -> Result<()> {
     check_directories(fs, from, to, mode)?;
     let backend = &fs.tree.backend;
-    if backend.moves_directories() { Ok(()) } else { backend.rename_directory(one, other, Origin::default()) }
+    if backend.moves_directories() { Ok(()) } else { backend.rename_directory(one, other, Origin::default()).map(drop) }
 }
 
 fn check_directories(fs: &Fs, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result<()> {

@@ -9,14 +9,15 @@ use crate::fs::bytes::scratch::Meta;
 use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::requests::writable;
-use crate::fs::session::append;
 use crate::fs::session::write::time_beside;
+use crate::fs::session::{append, told};
 use crate::fs::shown::{access, kernel};
 use crate::model::{
     CellInfo, ColumnKey, DeleteKind, DeleteMarker, FileChange, Mutation, Origin, PutCell, RowMutations, SeqNo, Time,
     Timestamp,
 };
 use crate::tree::place::Place;
+use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 /// The version that a commit makes.
@@ -35,7 +36,10 @@ pub fn commit(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState) -> Result<
     }
     own.check_failed()?;
     if !state.unlinked {
-        commit_session(fs, file, state, &mut own)?;
+        match commit_session(fs, file, state, &mut own) {
+            Err(e) if is_dropped(fs, &file.node, e.kind) => outlive_drop(fs, &file.node, state),
+            done => done?,
+        }
     }
     (own.written, own.emptied, own.refused) = (false, false, None);
     if let Some(session) = &mut state.session {
@@ -43,6 +47,20 @@ pub fn commit(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState) -> Result<
     }
     state.end_idle_session();
     Ok(())
+}
+
+/// Whether the family or the table of a file was dropped since it was opened. A shared store may have lacked it before.
+fn is_dropped(fs: &Fs, node: &Node, refused: ErrorKind) -> bool {
+    let lacks = matches!(refused, ErrorKind::NoSuchTable | ErrorKind::NoSuchFamily);
+    lacks && node.key().view == View::Plain && !fs.tree.backend.is_shared()
+}
+
+/// Its bytes stay to whoever has it open, as after an unlink.
+fn outlive_drop(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) {
+    if let Some(column) = node.key().place.column() {
+        fs.tree.uncommitted.remove_cell(column);
+    }
+    told::lose_name(fs, node, state);
 }
 
 fn commit_session(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState, own: &mut FileState) -> Result<()> {

@@ -9,6 +9,7 @@ use crate::fs::base::Fs;
 use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::commit;
+use crate::fs::shown::kernel;
 use crate::model::{CellInfo, ColumnKey, SeqNo, TimeRange, Timestamp};
 use crate::tree::place::NodeKey;
 
@@ -103,6 +104,17 @@ pub fn take_name(fs: &Fs, from: &NodeKey, to: &NodeKey, cell: Option<CellInfo>) 
         handles_follow(fs, &node, moved);
     }
     replaced
+}
+
+/// As [`move_node`], to a name that was there before the move was done: who has come to it goes on there as well. The
+/// kernel drops the names that stand for another now.
+pub fn join_node(fs: &Fs, from: &NodeKey, to: &NodeKey) {
+    if let Some(node) = fs.nodes.find(from)
+        && fs.nodes.rename(&node, to.clone()).is_some()
+    {
+        kernel::invalidate_name(fs, to);
+    }
+    kernel::invalidate_name(fs, from);
 }
 
 /// A later commit of a handle that wrote the moved version replaces it at the new name.

@@ -102,10 +102,15 @@ fn outlive(fs: &Fs, node: &Arc<Node>, state: &mut NodeState, last: &CellInfo) ->
     }
     let content = load::load(fs, &node.key().place, last)?;
     state.session = Some(Box::new(Session::new(content, last.mtime())));
+    lose_name(fs, node, state);
+    Ok(())
+}
+
+/// What is open has no name any more: others may have removed its cell, or dropped its family or table.
+pub fn lose_name(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) {
     (state.unlinked, state.outlived) = (true, true);
     kernel::invalidate_name(fs, &node.key());
     fs.nodes.detach(node);
-    Ok(())
 }
 
 /// Refuses to whoever comes by its name what has outlived its cell: nothing of it is committed. The kernel looks the name

@@ -47,7 +47,6 @@ pub fn end_walks(fs: &Fs, event: &Event) {
     let table = match event {
         Event::Column { column, .. } => &column.table,
         Event::Row { table, .. } | Event::Table { table, .. } | Event::Replaced { table } => table,
-        Event::Left { directory } => &directory.table,
         Event::Namespace { .. } | Event::Snapshot { .. } | Event::Noted { .. } => return,
     };
     if fs.walks.are_any() {

@@ -229,7 +229,7 @@ impl History {
     fn relocate(&mut self) -> crate::Result<()> {
         let mut of = || Directory { table: table(), row: self.row().into(), family: None };
         let (from, to) = (of(), of());
-        if from.row == to.row { Ok(()) } else { self.store().rename_directory(&from, &to, Origin(0)) }
+        if from.row == to.row { Ok(()) } else { self.store().rename_directory(&from, &to, Origin(0)).map(drop) }
     }
 
     fn compact(&mut self) -> crate::Result<()> {

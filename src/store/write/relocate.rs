@@ -23,10 +23,11 @@ const BYTES_MAX: u64 = 64 << 20;
 /// Bytes that move of a value in chunks, at most about.
 const ROOT: u64 = 5 << 10;
 
-/// Moves everything that a directory shows, newest versions and history, to another one of the same level.
+/// Moves everything that a directory shows, newest versions and history, to another one of the same level; whether there
+/// was anything.
 ///
 /// `CrossDevice` where it is too large for one batch, or where the target could not show it.
-pub fn rename_directory(engine: &Engine, from: &Directory, to: &Directory, origin: Origin) -> Result<()> {
+pub fn rename_directory(engine: &Engine, from: &Directory, to: &Directory, origin: Origin) -> Result<bool> {
     check_row(&to.row)?;
     engine.log.check_poison()?;
     backlog::make_room(engine, false)?;
@@ -57,7 +58,7 @@ pub fn rename_directory(engine: &Engine, from: &Directory, to: &Directory, origi
     }
     check_size(&cells)?;
     if cells.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     let plan = planner.plan(vec![Mutation::Delete(markers)])?;
     cells.extend(plan.cells.into_iter().map(|cell| RowCell { table: from_table, row: &from.row, cell }));
@@ -69,7 +70,7 @@ pub fn rename_directory(engine: &Engine, from: &Directory, to: &Directory, origi
         |of: &Directory| Event::Row { table: of.table.clone(), row: of.row.clone(), family: of.family.clone(), origin };
     engine.subscribers.announce(&[event(from), event(to)]);
     engine.subscribers.announce(ttl.as_slice());
-    Ok(())
+    Ok(true)
 }
 
 /// Live and kept versions of a row and family; one more than may move at the most.

@@ -26,6 +26,7 @@ mod lifecycle;
 mod limits;
 mod model;
 mod modes;
+mod moved;
 mod names;
 mod nodes;
 mod operator;

@@ -314,7 +314,9 @@ fn mount_mv_loses_nothing_that_is_written_while_it_moves() {
     fs::write(&file, script).unwrap();
     run(&fixture, &["shell", &store, file.to_str().unwrap()]);
 
-    let mut moving = Command::new(CELLFS).args(["mv", &store, "t/from", "t/to"]).stdin(Stdio::null()).spawn().unwrap();
+    // With that it goes in parts.
+    let mut moving = Command::new(CELLFS);
+    let mut moving = moving.args(["mv", "--resume", &store, "t/from", "t/to"]).stdin(Stdio::null()).spawn().unwrap();
     let mut written = 0;
     while moving.try_wait().unwrap().is_none() && written < 5000 {
         fs::create_dir_all(column.parent().unwrap()).unwrap();

@@ -174,7 +174,7 @@ impl Actor {
             }
         }
         let directory = |row: &str| Directory { table: table_name(table), row: row.into(), family: None };
-        let result = self.store.rename_directory(&directory(from), &directory(to), Origin(0));
+        let result = self.store.rename_directory(&directory(from), &directory(to), Origin(0)).map(drop);
         log::trace!("rename row {from} of {table} to {to}: {result:?}");
         self.end_row(table, (from, to), begin, &begun, &result);
     }
