@@ -148,6 +148,9 @@ pub enum Command {
     /// hbase.hregion.majorcompaction.jitter (0.5). COMPACTION_ENABLED false turns it off for a table. Segments in which
     /// everything has expired are deleted unread.
     ///
+    /// In families without NEW_VERSION_BEHAVIOR a compaction may change what reads show, as HBase's do: it drops what is
+    /// beyond VERSIONS among the cells that it merges, of which newer ones may be deleted and kept (KEEP_DELETED_CELLS).
+    ///
     /// What a snapshot shows stays on the disk beside what a compaction makes of it: on a disk that is almost full it is
     /// refused, and not done by itself.
     Compact(CompactArgs),

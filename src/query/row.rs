@@ -309,7 +309,7 @@ impl RowQuery {
                 Some(filter) => {
                     let InFamily { cursor, next_row, .. } = part;
                     let asked = ask::of_stored(filter.as_mut(), (name, cell), taker.loader, cursor, next_row)?;
-                    follow(&asked, &mut reader, *direction)?;
+                    follow(&asked, &mut reader, *direction == Direction::Forward && !read.heeds_tombstones)?;
                     last = asked.onward.clone();
                     asked.included(name)
                 }
@@ -332,12 +332,12 @@ impl RowQuery {
     }
 }
 
-/// Moves the reader as the filter says.
-fn follow<S: CellSource>(asked: &Asked, reader: &mut FamilyReader<'_, S>, direction: Direction) -> Result<()> {
+/// Moves the reader as the filter says; `jumps`: to where it hints, whatever lies between.
+fn follow<S: CellSource>(asked: &Asked, reader: &mut FamilyReader<'_, S>, jumps: bool) -> Result<()> {
     match &asked.onward {
         Onward::Next => {}
         Onward::NextColumn => reader.leave_column(&asked.cell.qualifier),
-        Onward::Column(column) if direction == Direction::Forward => reader.jump_to_column(column)?,
+        Onward::Column(column) if jumps => reader.jump_to_column(column)?,
         Onward::Column(column) => reader.seek_column(column),
         Onward::NextRow => reader.finish(),
     }

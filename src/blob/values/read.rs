@@ -102,6 +102,14 @@ impl Blobs {
         Ok(())
     }
 
+    /// An error where a file has no such chunk, unless a repair has told of it; it is not read.
+    pub fn find(&self, blob: u64, chunk: u32) -> Result<()> {
+        match self.0.files.place(blob, chunk) {
+            Err(_) if self.0.files.lost.read().contains(&(blob, chunk)) => Ok(()),
+            found => found.map(drop),
+        }
+    }
+
     /// Whether every chunk of a value has come to the disk: the table of its file has it, which is made of whole ones, or
     /// `was_there` (file, number) says so. What is wrong with it since is damage, which is not told here.
     pub fn has_come(&self, root: &Root, was_there: &dyn Fn(u64, u32) -> bool) -> Result<bool> {

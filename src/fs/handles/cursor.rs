@@ -70,12 +70,30 @@ impl Cursor {
         if offset == self.passed && offset > DOTS {
             return;
         }
+        if self.go_back(offset) {
+            return;
+        }
         let (passed, key) = match self.recent.key(offset) {
             Some(key) => (offset, Some(key.to_vec())),
             None => self.seek_before(offset),
         };
         (self.passed, self.fetched, self.ended) = (passed.max(DOTS), key, false);
         self.show(Page::default());
+    }
+
+    /// Goes back to the entries after cookie `offset`, if they are among those that were fetched: whoever reads less at a time
+    /// than it is given goes on in the middle of each answer. Not to the beginning, and not where none is left.
+    fn go_back(&mut self, offset: u64) -> bool {
+        let back = self.passed.checked_sub(offset).and_then(|back| usize::try_from(back).ok());
+        let Some(at) = back.and_then(|back| self.at.checked_sub(back)).filter(|_| offset > DOTS) else { return false };
+        // Only where both have one order do so many entries have as many cookies.
+        let is_known = self.recent.are_in_order() && self.recent.key(offset + 1).is_some();
+        if self.next().is_none() || !is_known {
+            return false;
+        }
+        (self.at, self.passed) = (at, offset);
+        self.mark_next();
+        true
     }
 
     /// The nearest place before a cookie that is not remembered; cookies are given anew from there on.
@@ -292,6 +310,36 @@ mod tests {
         cursor.give_back();
         assert!(cursor.ended && cursor.next().is_none(), "there is nothing to give back");
         assert_eq!((seek(&mut cursor, 11), seek(&mut cursor, 5)), (Some(11), Some(5)));
+    }
+
+    /// A program with a small buffer goes on in the middle of each answer.
+    #[test]
+    fn a_seek_among_the_entries_at_hand_needs_no_other_page() {
+        let mut cursor = Cursor::default();
+        let page = |from: u64, len: usize| {
+            let entries = (from..).take(len).map(|n| Entry::below(None, n.to_be_bytes().to_vec())).collect();
+            Page { entries: Entries::Each(entries), ..Page::default() }
+        };
+        let next = |cursor: &Cursor| cursor.next().map(|next| (next.entry.cursor.to_vec(), next.cookie));
+        cursor.go_on_with(page(3, PAGE));
+        (0..100).for_each(|_| cursor.pass());
+        for offset in [102, 60, 30, 3] {
+            cursor.seek(offset);
+            assert_eq!(next(&cursor), Some(((offset + 1).to_be_bytes().to_vec(), offset + 1)));
+            (0..5).for_each(|_| cursor.pass());
+            assert_eq!(cursor.passed, offset + 5);
+        }
+        cursor.seek(DOTS);
+        assert_eq!(
+            (next(&cursor), cursor.fetched.clone()),
+            (None, None),
+            "from the beginning there is what is there now"
+        );
+        // What was removed since has kept its cookie, and what has come gets one: the order of both is not one any more.
+        cursor.go_on_with(page(4, 10));
+        (0..8).for_each(|_| cursor.pass());
+        cursor.seek(9);
+        assert_eq!((next(&cursor), cursor.fetched.clone()), (None, Some(9_u64.to_be_bytes().to_vec())));
     }
 
     #[test]

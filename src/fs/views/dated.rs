@@ -12,6 +12,8 @@ use crate::{Error, ErrorKind, Result};
 
 /// Timestamps of so many digits are of our days; fewer are rather meant as a part of a name.
 const DIGITS: usize = 11;
+/// Versions that are looked at together, at first and at most: each look passes over those before.
+const PAGE: (usize, usize) = (64, 1 << 16);
 /// The way out.
 const OUT: &str = "to have such names as they are, mount with at=plain; or use another separator than `@`";
 
@@ -54,8 +56,15 @@ fn versions_that_mask(fs: &Fs, column: &ColumnKey, timestamp: Timestamp) -> Resu
     let catalogue = fs.tree.backend.catalogue()?;
     let family = catalogue.tables.get(&column.table).and_then(|table| table.families.get(&column.family));
     let Some(versions) = family.map(|family| family.rules.versions) else { return Ok(None) };
-    let most = usize::try_from(versions).unwrap_or(usize::MAX).min(1000);
-    let stored = fs.tree.backend.list_versions(column, Versions::Live, None, most)?;
-    let newer = stored.iter().filter(|cell| cell.timestamp > timestamp).count();
-    Ok((newer >= most).then_some(versions))
+    let (mut left, mut before, mut most) = (usize::try_from(versions).unwrap_or(usize::MAX), None, PAGE.0);
+    while left > 0 {
+        let page = left.min(most);
+        let stored = fs.tree.backend.list_versions(column, Versions::Live, before, page)?;
+        let newer = stored.iter().take_while(|cell| cell.timestamp > timestamp).count();
+        if newer < page {
+            return Ok(None);
+        }
+        (left, before, most) = (left - page, stored.last().map(|cell| cell.timestamp), (2 * most).min(PAGE.1));
+    }
+    Ok(Some(versions))
 }

@@ -28,6 +28,9 @@ pub struct ReadSpec {
     pub raw: bool,
     /// Of each family.
     pub slice: ColumnSlice,
+    /// Filters that seek pass by no tombstone of a family. Else, in families with classic deletes, they do as HBase's: they
+    /// may show what such a tombstone hides, if it lies behind a cell of the empty qualifier. A cluster does as it does.
+    pub heeds_tombstones: bool,
 }
 
 /// Columns of a family from one on and before another: what lies outside is not read, nor shown to the filter.
@@ -79,6 +82,7 @@ impl Default for ReadSpec {
             offset_per_family: 0,
             raw: false,
             slice: ColumnSlice::default(),
+            heeds_tombstones: false,
         }
     }
 }

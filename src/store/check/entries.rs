@@ -4,15 +4,15 @@
 //! not flushed has its entry in the same record. Holds a row's values, and of a store that nobody has open the entries in
 //! its log.
 
-use std::path::Path;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::walk::Checker;
 use crate::Result;
 use crate::blob::{Blobs, Root};
-use crate::env::Env;
-use crate::format::{StoreId, key};
+use crate::format::key;
 use crate::journal::State;
+use crate::log::Record;
 use crate::model::{
     CellKind, CheckEvent, FamilySchema, Finding, IndexColumn, IndexSchema, SeqNo, Severity, TableSchema, Tags,
     ValueBytes, to_string_binary,
@@ -29,33 +29,29 @@ use crate::{Error, ErrorKind};
 /// Rows without their entries that are told of an index one by one.
 const TOLD: u64 = 10;
 
-/// What a store that nobody has open would show of its extents, and of the entries in its log.
-pub(super) fn as_stored(
-    state: &Arc<State>,
-    files: &[Arc<File>],
-    (env, dir, store): (&dyn Env, &Path, &StoreId),
-) -> Result<ReadView> {
+/// What a store that nobody has open has in extents.
+pub(super) fn layout_of(state: &Arc<State>, files: &[Arc<File>]) -> Arc<Layout> {
     let families = state.catalogue.stored_families().map(|family| family.id);
     let unknown = |number| {
         let segment = Err(Error::new(ErrorKind::Corrupt, format!("segment {number} is not there")));
         Arc::new(File { number, segment })
     };
     let mut open = |number| files.iter().find(|file| file.number == number).cloned().unwrap_or_else(|| unknown(number));
-    let layout = Arc::new(Layout::default().changed(state, families, &mut open));
-    let entries: Vec<_> = state.catalogue.entry_families().map(|family| family.id).collect();
+    Arc::new(Layout::default().changed(state, families, &mut open))
+}
+
+/// What it would show of its extents, and of the entries in its log.
+pub(super) fn as_stored(layout: Arc<Layout>, records: &[Record]) -> ReadView {
+    let entries: BTreeSet<_> = layout.state.catalogue.entry_families().map(|family| family.id).collect();
     let active = Memtable::default();
-    for (number, _) in crate::log::counting(env, dir, store)?.into_iter().filter(|_| !entries.is_empty()) {
-        // What is wrong with the log is told where it is checked.
-        let Ok(Some(mut walk)) = crate::log::read(env, dir, store, number) else { continue };
-        let records = std::iter::from_fn(|| walk.next_found()).filter_map(std::result::Result::ok);
-        for cell in records.flat_map(|record| record.cells).filter(|cell| entries.contains(&cell.family)) {
-            let column = (cell.row.as_slice(), cell.qualifier.as_slice());
-            let put_key = |out: &mut Vec<u8>| key::put_cell_key(out, column, (TIME, CellKind::Put, SeqNo(0)));
-            active.insert(cell.family, MemCell::new(put_key, &Tags::default(), ValueBytes::Bytes(&[])));
-        }
+    let cells = records.iter().flat_map(|record| &record.cells);
+    for cell in cells.filter(|cell| entries.contains(&cell.family)) {
+        let column = (cell.row.as_slice(), cell.qualifier.as_slice());
+        let put_key = |out: &mut Vec<u8>| key::put_cell_key(out, column, (TIME, CellKind::Put, SeqNo(0)));
+        active.insert(cell.family, MemCell::new(put_key, &Tags::default(), ValueBytes::Bytes(&[])));
     }
     let tables = Arc::new(Memtables { active: Arc::new(active), frozen: Vec::new() });
-    Ok(ReadView { read_point: SeqNo(u64::MAX), tables, layout, doubt: None, looks: Arc::default() })
+    ReadView { read_point: SeqNo(u64::MAX), tables, layout, doubt: None, looks: Arc::default() }
 }
 
 impl Checker<'_> {

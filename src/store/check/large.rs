@@ -2,15 +2,14 @@
 //! nothing has a second copy of it, and the rest of such a value can be read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 
 use super::rewrite::{Names, cell_name, name_of};
 use super::walk::Checker;
 use crate::blob::{Blobs, Root};
-use crate::env::Env;
-use crate::format::{StoreId, key};
+use crate::format::key;
 use crate::journal::State;
+use crate::log::Record;
 use crate::model::{CheckEvent, FamilyId, Finding, SeqNo, Severity, ValueBytes};
 use crate::segment::{Extent, Reading, StoredValue};
 use crate::store::layout::runs::File;
@@ -94,26 +93,16 @@ impl<'a> Needing<'a> {
         Ok(())
     }
 
-    /// Looks at what is in the log of a store that nobody has open, behind a number.
-    pub fn log(
-        &mut self,
-        (env, dir, store): (&dyn Env, &Path, &StoreId),
-        covered: SeqNo,
-        kept: &BTreeSet<FamilyId>,
-    ) -> Result<()> {
+    /// Looks at what a start takes from the log.
+    pub fn log(&mut self, records: &[Record], kept: &BTreeSet<FamilyId>) -> Result<()> {
         if self.chunks.is_empty() {
             return Ok(());
         }
-        for (number, _) in crate::log::counting(env, dir, store)? {
-            // What is wrong with the log is told where it is checked.
-            let Ok(Some(mut walk)) = crate::log::read(env, dir, store, number) else { continue };
-            let records = std::iter::from_fn(|| walk.next_found()).filter_map(std::result::Result::ok);
-            let cells = records.filter(|record| record.seq > covered).flat_map(|record| record.cells);
-            for cell in cells.filter(|cell| cell.root.is_some() && kept.contains(&cell.family)) {
-                let key = key::cell_key(&cell.row, &cell.qualifier, cell.timestamp, cell.kind, SeqNo(0));
-                if let Some(root) = Root::decode(&cell.value) {
-                    self.root(cell.family, &key, &root)?;
-                }
+        let cells = records.iter().flat_map(|record| &record.cells);
+        for cell in cells.filter(|cell| cell.root.is_some() && kept.contains(&cell.family)) {
+            let key = key::cell_key(&cell.row, &cell.qualifier, cell.timestamp, cell.kind, SeqNo(0));
+            if let Some(root) = Root::decode(&cell.value) {
+                self.root(cell.family, &key, &root)?;
             }
         }
         Ok(())

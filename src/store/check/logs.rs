@@ -10,7 +10,10 @@ use crate::log::{self, Bytes, Damage, FoundCell, Log, Record, Walk, Written};
 use crate::model::{SeqNo, to_string_binary};
 use crate::store::health::lost::Lost;
 use crate::store::health::{boot, lost};
+use crate::store::recover::chunks::LeftOut;
 use crate::{Result, error};
+
+const NEVER_WHOLE: &str = "what was written last was never whole; the next start leaves it out";
 
 /// What of a file has to be whole.
 #[derive(Clone, Copy)]
@@ -26,9 +29,19 @@ enum Owed {
     Everything,
 }
 
-impl Checker<'_> {
-    /// Reads the log of a store that nobody has open.
-    pub fn log(&mut self, env: &dyn Env, dir: &Path, store: &StoreId, known: Known) -> Result<()> {
+/// What is done with each record that is whole, of a file.
+type Take<'t, 'f> = &'t mut dyn FnMut(&mut Checker<'f>, &str, &Record) -> Result<()>;
+
+impl<'f> Checker<'f> {
+    /// Reads the log of a store that nobody has open; what a start takes from it is counted elsewhere.
+    pub fn log(
+        &mut self,
+        env: &dyn Env,
+        dir: &Path,
+        store: &StoreId,
+        known: Known,
+        left_out: Option<LeftOut>,
+    ) -> Result<()> {
         let mut last = known.0;
         let is_as_written = boot::is_same(env, dir.parent().unwrap_or(dir));
         let owed = |upto: SeqNo| match upto.0 {
@@ -47,7 +60,15 @@ impl Checker<'_> {
             };
             let (is_void, unreadable) = (bytes.is_void(), bytes.refused());
             match Walk::of(bytes, number, store) {
-                Ok(Some(walk)) => last = last.max(self.records(path, walk, owed(upto))?.min(upto)),
+                Ok(Some(walk)) => {
+                    let mut take = |checker: &mut Self, path: &str, record: &Record| match left_out {
+                        Some(left) if record.seq == left.first && record.seq <= upto => {
+                            checker.left_out(path, record, left.records)
+                        }
+                        _ => Ok(()),
+                    };
+                    last = last.max(self.records(path, walk, owed(upto), &mut take)?.min(upto));
+                }
                 Ok(None) if is_void => {}
                 // Nothing of it is needed: a power cut has brought back the name of one that was removed.
                 Ok(None) if upto <= known.0 => {}
@@ -63,9 +84,25 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Reads what an open store has written to its log, up to the last whole record of each file. `covered` asks up to
-    /// where files may have gone meanwhile.
-    pub fn open_log(&mut self, env: &dyn Env, store: &StoreId, log: &Log, covered: &dyn Fn() -> SeqNo) -> Result<()> {
+    /// Tells of whole records that never were, as something that they need has not come to the disk.
+    fn left_out(&mut self, path: &str, first: &Record, records: usize) -> Result<()> {
+        self.summary.notes += 1;
+        let text = format!(
+            "{NEVER_WHOLE}: {records} records from here on, the first of which leads to a large value that has not come to \
+             the disk"
+        );
+        (self.tell)(note(path.to_owned(), Some(first.offset), text))
+    }
+
+    /// Reads what an open store has written to its log, up to the last whole record of each file. What is behind
+    /// `counted` is in no extent that was read; `covered` asks up to where files may have gone meanwhile.
+    pub fn open_log(
+        &mut self,
+        env: &dyn Env,
+        store: &StoreId,
+        log: &Log,
+        (counted, covered): (SeqNo, &dyn Fn() -> SeqNo),
+    ) -> Result<()> {
         let is_poisoned = log.poison().is_some();
         // After a failed sync the disk may have less than was written, as after a crash.
         let mut upto = if is_poisoned { log.synced_record() } else { SeqNo(u64::MAX) };
@@ -78,8 +115,15 @@ impl Checker<'_> {
             let unreadable = bytes.refused();
             match Walk::of(bytes, file.number, store) {
                 Ok(Some(walk)) => {
-                    upto = upto.min(walk.header.before);
-                    self.records(path, walk, owed)?;
+                    let before = upto.min(walk.header.before);
+                    let mut take = |checker: &mut Self, _: &str, record: &Record| {
+                        if record.seq > counted && record.seq <= upto {
+                            checker.count(record);
+                        }
+                        Ok(())
+                    };
+                    self.records(path, walk, owed, &mut take)?;
+                    upto = before;
                 }
                 Ok(None) => self.damage(path, unreadable, nothing_whole(unreadable))?,
                 Err(e) => self.unread(path, e)?,
@@ -108,7 +152,7 @@ impl Checker<'_> {
     }
 
     /// The number of the last record.
-    fn records(&mut self, path: String, mut walk: Walk<'_>, owed: Owed) -> Result<SeqNo> {
+    fn records(&mut self, path: String, mut walk: Walk<'_>, owed: Owed, take: Take<'_, 'f>) -> Result<SeqNo> {
         if walk.is_headless && owed.has_header(walk.header.before) {
             let text = "the header is damaged; the records are whole without it".to_owned();
             self.damage(path.clone(), Some(0), text)?;
@@ -119,8 +163,7 @@ impl Checker<'_> {
             match one {
                 Ok(record) => {
                     last = record.seq;
-                    self.summary.records += 1;
-                    self.summary.entries += record.cells.len() as u64;
+                    take(self, &path, &record)?;
                 }
                 Err(broken) if owed.has(&broken, last, found.peek().and_then(number_of)) => {
                     self.summary.damages += 1;
@@ -131,8 +174,7 @@ impl Checker<'_> {
                 }
                 Err(broken) if matches!(owed, Owed::Synced(_) | Owed::Written(_)) => {
                     self.summary.notes += 1;
-                    let text = "what was written last was never whole; the next start leaves it out".to_owned();
-                    (self.tell)(note(path.clone(), Some(broken.offset), text))?;
+                    (self.tell)(note(path.clone(), Some(broken.offset), NEVER_WHOLE.to_owned()))?;
                 }
                 Err(_) => {}
             }

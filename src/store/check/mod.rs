@@ -16,17 +16,19 @@ pub use repair::{Repaired, repair};
 
 use super::engine::Engine;
 use super::health::boot;
-use super::health::damage::FirstDamage;
+use super::health::damage::{Damages, FirstDamage};
 use super::health::progress::{Noted, Progress};
 use super::health::{damage, lost};
 use super::jobs::collect::{Chunks, add_needed, kept_families};
 use super::layout::runs::File;
 use super::open::{identity, lock};
+use super::recover::replayed::{self, Found, Replayed};
 use super::space::reserve;
 use crate::blob::{BlobState, Blobs, Naming, Root};
 use crate::env::Env;
 use crate::format::StoreId;
 use crate::journal::{Journal, Problem, Seen, State};
+use crate::log::Record;
 use crate::model::{CheckEvent, CheckSummary, Finding, SeqNo, Severity};
 use crate::segment::{Cache, Segment};
 use crate::{Error, ErrorKind, Result};
@@ -92,31 +94,40 @@ impl From<Checker<'_>> for Looked {
     }
 }
 
-/// How far journal and log once reached; tells of a journal that does not any more.
+/// How far the log once reached, and whether it may have been farther; tells of a journal that does not any more.
 fn check_progress(
     checker: &mut Checker<'_>,
     (env, dir, store): (&dyn Env, &Path, &StoreId),
     seen: &Seen,
-) -> Result<Noted> {
+) -> Result<(SeqNo, bool)> {
     let path = || dir.join("progress").display().to_string();
-    let noted = match Progress::look(env, dir) {
+    let (noted, is_unreadable) = match Progress::look(env, dir) {
         Ok((noted, unread)) => {
-            if let Some(e) = unread {
+            if let Some(e) = &unread {
                 checker.summary.notes += 1;
                 (checker.tell)(note(path(), None, format!("a part of it cannot be read: {e}")))?;
             }
-            noted
+            (noted, unread.is_some())
         }
         Err(e) => {
             checker.unread(path(), Error::io(format!("read {}", path()), &e))?;
-            Noted::default()
+            (Noted::default(), true)
         }
     };
     let named = crate::log::last_edit(env, &dir.join("log"), store)?;
     if let Some(text) = noted.lost_end(seen.state.edit, named.max(seen.shown)) {
         checker.damage(dir.join("edits").display().to_string(), None, text)?;
     }
-    Ok(noted)
+    Ok((noted.synced, is_unreadable))
+}
+
+fn open_files(env: &dyn Env, dir: &Path, store: StoreId, state: &State) -> Vec<Arc<File>> {
+    let cache = Cache::new(CACHE);
+    let open = |number: u64| {
+        let path = super::layout::structure::segment_path(&dir.join("segments"), number);
+        Arc::new(File { number, segment: Segment::open(env, &path, store, number, &cache) })
+    };
+    state.files().into_iter().map(open).collect()
 }
 
 /// As [`check`], by the holder of the lock; does not tell the end.
@@ -148,21 +159,16 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
     };
     tell_odd_files(&mut checker, &**env, dir)?;
     let noted = check_progress(&mut checker, (&**env, dir, &store), &seen)?;
-    let state = seen.state;
+    let state = Arc::new(seen.state);
     tell_lost(&mut checker, &**env, dir)?;
-    let cache = Cache::new(CACHE);
-    let open = |number: u64| {
-        let path = super::layout::structure::segment_path(&dir.join("segments"), number);
-        Arc::new(File { number, segment: Segment::open(&**env, &path, store, number, &cache) })
-    };
-    let files: Vec<Arc<File>> = state.files().into_iter().map(open).collect();
+    let files = open_files(&**env, dir, store, &state);
     let blobs = look_at_blobs(env, dir, store, &state)?;
     for (number, _) in state.blobs.iter().filter(|(_, record)| record.sealed.is_none()) {
         if let Err(e) = blobs.look(*number, 0) {
             checker.unread(dir.join("blobs").display().to_string(), e)?;
         }
     }
-    checker.name_by(&Arc::new(state.clone()));
+    checker.name_by(&state);
     checker.expect(&files);
     checker.segments(&dir.join("segments"), &files)?;
     let mut live = Chunks::default();
@@ -170,56 +176,52 @@ fn look(env: &Arc<dyn Env>, dir: &Path, tell: &mut Tell<'_>) -> Result<Looked> {
         // Of what cannot be read nothing is known; it is told where it is checked.
         add_needed(&mut live, file, &state);
     }
-    add_log(&mut live, &mut checker, (&**env, &dir.join("log"), &store), (&state, noted.synced), &blobs)?;
+    let layout = entries::layout_of(&state, &files);
+    let found = Found { env: &**env, store: dir, id: &store, layout: &layout, blobs: &blobs, noted };
+    // What is wrong with a file of the log is told where it is checked.
+    let unread = |_| Replayed { owed: noted.0, ..Replayed::default() };
+    let replayed = replayed::replay(&found, &mut Damages::quiet()).unwrap_or_else(unread);
+    let records = &replayed.replay.records;
+    records.iter().for_each(|record| checker.count(record));
+    add_log(&mut live, &mut checker, (&dir.join("log"), records), &blobs)?;
     checker.blobs(&dir.join("blobs"), &blobs, &live)?;
-    tell_large(&mut checker, (&**env, dir, &store), (&state, &files), &blobs)?;
-    checker.log(&**env, &dir.join("log"), &store, (state.covered, noted.synced))?;
-    let stored = entries::as_stored(&Arc::new(state), &files, (&**env, &dir.join("log"), &store))?;
-    checker.entries(&stored, &blobs)?;
+    tell_large(&mut checker, (&**env, dir), (&state, &files, records), &blobs)?;
+    checker.log(&**env, &dir.join("log"), &store, (state.covered, replayed.owed), replayed.left_out)?;
+    checker.entries(&entries::as_stored(layout, records), &blobs)?;
     Ok(checker.into())
 }
 
 /// Tells of damaged chunks, with the cells that need them, of extents and of the log.
 fn tell_large(
     checker: &mut Checker<'_>,
-    (env, dir, store): (&dyn Env, &Path, &StoreId),
-    (state, files): (&State, &[Arc<File>]),
+    (env, dir): (&dyn Env, &Path),
+    (state, files, records): (&State, &[Arc<File>], &[Record]),
     blobs: &Blobs,
 ) -> Result<()> {
     let (names, chunks) = (checker.names.clone(), checker.chunks.keys().copied().collect());
     let mut needing = Needing::new(blobs, &names, chunks);
     needing.extents(state, &|number| files.iter().find(|file| file.number == number).cloned())?;
-    needing.log((env, &dir.join("log"), store), state.covered, &kept_families(state))?;
+    needing.log(records, &checker.kept)?;
     checker.large(&needing, &lost::chunks(env, dir)?)
 }
 
-/// Adds the chunks that records lead to which are in no extent and were on the disk.
+/// Adds the chunks that what a start takes from the log leads to.
 fn add_log(
     live: &mut Chunks,
     checker: &mut Checker<'_>,
-    (env, dir, store): (&dyn Env, &Path, &StoreId),
-    (state, synced): (&State, SeqNo),
+    (dir, records): (&Path, &[Record]),
     blobs: &Blobs,
 ) -> Result<()> {
-    let kept = kept_families(state);
-    for (number, upto) in crate::log::counting(env, dir, store)? {
-        // What is wrong with the file itself is told where it is checked.
-        let Ok(Some(mut walk)) = crate::log::read(env, dir, store, number) else { continue };
-        let records = std::iter::from_fn(|| walk.next_found()).filter_map(std::result::Result::ok);
-        let counted = records.filter(|record| record.seq > state.covered && record.seq <= synced.min(upto));
-        let cells = counted.flat_map(|record| record.cells).filter(|cell| kept.contains(&cell.family));
-        for cell in cells.filter(|cell| cell.root.is_some()) {
-            let Some(root) = Root::decode(&cell.value) else { continue };
-            let added = blobs.each_chunk(&root, &mut |blob, chunk| {
-                live.insert((blob, chunk));
-                Ok(())
-            });
-            match added {
-                Err(e) if e.kind == ErrorKind::Corrupt => {
-                    checker.damage(crate::log::path_of(dir, number).display().to_string(), None, e.message)?;
-                }
-                added => added?,
-            }
+    let cells = records.iter().flat_map(|record| &record.cells);
+    for cell in cells.filter(|cell| cell.root.is_some()) {
+        let Some(root) = Root::decode(&cell.value).filter(|_| checker.kept.contains(&cell.family)) else { continue };
+        let added = blobs.each_chunk(&root, &mut |blob, chunk| {
+            live.insert((blob, chunk));
+            Ok(())
+        });
+        match added {
+            Err(e) if e.kind == ErrorKind::Corrupt => checker.damage(dir.display().to_string(), None, e.message)?,
+            added => added?,
         }
     }
     Ok(())
@@ -312,7 +314,7 @@ pub fn check_open(engine: &Engine, tell: &mut Tell<'_>) -> Result<CheckSummary> 
         checker.large(&needing, &lost::chunks(&**env, dir)?)?;
         let covered = || engine.layout().state.covered;
         checker.entries(&snapshot, &engine.values.blobs)?;
-        checker.open_log(&**env, engine.structure.store(), &engine.log, &covered)?;
+        checker.open_log(&**env, engine.structure.store(), &engine.log, (state.covered, &covered))?;
         checker.summary
     };
     // Order: whoever is told of the end finds in the status what it has found.

@@ -1,6 +1,6 @@
 //! The check itself: every block and value of every extent, every chunk; [`super::logs`] has the records of the log.
 //!
-//! Needs no more memory than a few blocks and one file of the log. Changes nothing.
+//! Needs no more memory than a few blocks and what a start reads of the log. Changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,9 +10,10 @@ use super::rewrite::{Names, name_of, names};
 use super::{Tell, damage};
 use crate::blob::Blobs;
 use crate::journal::State;
-use crate::model::{CheckEvent, CheckSummary, Finding};
+use crate::log::Record;
+use crate::model::{CheckEvent, CheckSummary, FamilyId, Finding};
 use crate::segment::Extent;
-use crate::store::jobs::collect::Chunks;
+use crate::store::jobs::collect::{Chunks, kept_families};
 use crate::store::layout::runs::File;
 use crate::{Error, ErrorKind, Result};
 
@@ -29,6 +30,8 @@ pub struct Checker<'f> {
     pub chunks: BTreeMap<(u64, u32), (String, String)>,
     /// Names of families, for findings.
     pub(super) names: Names,
+    /// Families whose cells are kept.
+    pub(super) kept: BTreeSet<FamilyId>,
     /// Which parts of extents anyone needs.
     state: Arc<State>,
     done: u64,
@@ -40,18 +43,25 @@ impl<'f> Checker<'f> {
     pub fn new(tell: &'f mut Tell<'f>) -> Self {
         let (summary, names, state) = (CheckSummary::default(), Names::default(), Arc::default());
         let (damaged, chunks) = (BTreeSet::new(), BTreeMap::new());
-        Self { tell, summary, damaged, chunks, names, state, done: 0, reported: 0, total: 0 }
+        let kept = BTreeSet::new();
+        Self { tell, summary, damaged, chunks, names, kept, state, done: 0, reported: 0, total: 0 }
     }
 
     /// Takes what is stored, and the names of families.
     pub fn name_by(&mut self, state: &Arc<State>) {
-        self.names = names(state);
+        (self.names, self.kept) = (names(state), kept_families(state));
         self.state = Arc::clone(state);
     }
 
     /// How much there is to look at.
     pub fn expect(&mut self, files: &[Arc<File>]) {
         self.total = files.iter().filter_map(|file| file.segment.as_ref().ok()).map(|segment| segment.bytes()).sum();
+    }
+
+    /// Counts a record of the log, and what is kept of it.
+    pub(super) fn count(&mut self, record: &Record) {
+        self.summary.records += 1;
+        self.summary.entries += record.cells.iter().filter(|cell| self.kept.contains(&cell.family)).count() as u64;
     }
 
     /// Tells of damage.

@@ -210,12 +210,20 @@ impl Met {
 pub struct Damages {
     count: u64,
     first: Option<String>,
+    is_quiet: bool,
 }
 
 impl Damages {
+    /// For a check, which tells of each by itself.
+    pub fn quiet() -> Self {
+        Self { is_quiet: true, ..Self::default() }
+    }
+
     /// Reports one.
     pub fn add(&mut self, text: &str) {
-        log::error!("{text}");
+        if !self.is_quiet {
+            log::error!("{text}");
+        }
         self.count += 1;
         self.first.get_or_insert_with(|| text.to_owned());
     }

@@ -1,21 +1,36 @@
 //! Where the log ends because the chunks of a large value never came to the disk.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::follow::Replay;
 use crate::blob::{Blobs, Root};
 use crate::log::Record;
-use crate::model::SeqNo;
+use crate::model::{FamilyId, SeqNo};
 use crate::store::health::damage::Damages;
 use crate::store::layout::runs::Layout;
+use crate::{Error, ErrorKind};
+
+/// Whole records that do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The number of the first, whose chunks never came.
+    pub first: SeqNo,
+    /// It, and those behind it.
+    pub records: usize,
+}
 
 /// A record whose chunks never came to the disk ends the log there, as a torn record does; up to `owed` it counts.
 ///
 /// A chunk that has come and cannot be read is damaged, and ends nothing: a rename refers to it again, and what follows
 /// that may have been synced. Of a file that was not sealed this is known where records up to `owed`, or extents, refer to
 /// it or to a later chunk.
-pub fn end_at_missing(replay: &mut Replay, (layout, blobs): (&Layout, &Blobs), owed: SeqNo, damages: &mut Damages) {
+pub fn end_at_missing(
+    replay: &mut Replay,
+    (layout, blobs): (&Layout, &Blobs),
+    owed: SeqNo,
+    damages: &mut Damages,
+) -> Option<LeftOut> {
     let first = replay.records.partition_point(|record| record.seq <= owed);
     let (known, later) = replay.records.split_at(first);
     let (of_records, of_extents) = (greatest_of_records(known), OnceCell::new());
@@ -34,10 +49,27 @@ pub fn end_at_missing(replay: &mut Replay, (layout, blobs): (&Layout, &Blobs), o
             None => false,
         })
     };
-    if let Some(at) = later.iter().position(|record| !have_come(record)) {
-        replay.records.truncate(first + at);
-        replay.last = replay.records.last().map_or(owed.min(replay.last), |record| record.seq);
-    }
+    let at = first + later.iter().position(|record| !have_come(record))?;
+    let left_out = LeftOut { first: replay.records[at].seq, records: replay.records.len() - at };
+    replay.records.truncate(at);
+    replay.last = replay.records.last().map_or(owed.min(replay.last), |record| record.seq);
+    Some(left_out)
+}
+
+/// The damage that chunks are not there to which records up to `owed` lead: these count all the same, as they were on the disk,
+/// and so were the chunks. No chunk is read.
+pub fn missing(replay: &Replay, (kept, blobs): (&BTreeSet<FamilyId>, &Blobs), owed: SeqNo) -> Option<Error> {
+    let owed = replay.records.iter().take_while(|record| record.seq <= owed);
+    let cells = owed.flat_map(|record| &record.cells).filter(|cell| cell.root.is_some() && kept.contains(&cell.family));
+    let chunks: BTreeSet<_> =
+        cells.filter_map(|cell| Root::decode(&cell.value)).flat_map(|root| root.chunks().collect::<Vec<_>>()).collect();
+    let missing = chunks.into_iter().filter_map(|(blob, chunk)| blobs.find(blob, chunk).err());
+    let mut missing = missing.filter(|e| e.kind == ErrorKind::Corrupt);
+    let Error { kind, message } = missing.next()?;
+    Some(match missing.count() {
+        0 => Error::new(kind, message),
+        more => Error::new(kind, format!("{message} ({more} more chunks that the log leads to are not there)")),
+    })
 }
 
 /// What a record has of large values; `None` where that makes no sense.

@@ -17,6 +17,8 @@ pub struct Replay {
     pub lost: Vec<Loss>,
     /// Damage by which nothing is lost.
     pub made_good: Vec<String>,
+    /// What is left out behind a record that is not whole, as it never was.
+    pub torn: Vec<String>,
     /// A file lacks what another has, which may not be on the disk.
     pub is_made_good_by_another: bool,
 }
@@ -145,7 +147,7 @@ pub fn follow(files: Vec<Read>, damaged: &[u64], known: Known) -> Replay {
                     met_unreadable |= is_near;
                     let most = if is_near { Some(SeqNo(u64::MAX)) } else { known.lost_upto(&damage, replay.last) };
                     let Some(most) = most else {
-                        tell_torn(&file.path, &damage, all);
+                        replay.torn.extend(torn(&file.path, &damage, all));
                         is_torn = true;
                         continue 'files;
                     };
@@ -166,15 +168,15 @@ fn before_next(behind: &[Found]) -> SeqNo {
 
 /// The log ends with a record that is not whole, as a power cut leaves it. Whole ones behind it were never known to be on the
 /// disk and do not count either.
-fn tell_torn(path: &Path, damage: &Damage, behind: impl Iterator<Item = Found>) {
+fn torn(path: &Path, damage: &Damage, behind: impl Iterator<Item = Found>) -> Option<String> {
     let whole = behind.filter(|found| found.is_ok()).count();
-    if whole > 0 {
-        let (path, offset) = (path.display(), damage.offset);
-        log::warn!(
+    let (path, offset) = (path.display(), damage.offset);
+    (whole > 0).then(|| {
+        format!(
             "{path}, offset {offset}: the log ends here with a record that is not whole. The {whole} records behind it, \
              written in about the last second, are left out: they were not known to be on the disk"
-        );
-    }
+        )
+    })
 }
 
 /// What is left of a record that was on the disk, whose number is `most` at the most.

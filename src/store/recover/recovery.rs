@@ -7,13 +7,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::chunks;
-use super::files::{Files, Read, Written, greatest, greatest_whole, known_synced, read_files};
-use super::follow::{Known, Loss, Replay, follow};
+use super::chunks::{self, LeftOut};
+use super::follow::{Loss, Replay};
+use super::replayed::{self, Found, Replayed};
 use crate::blob::Blobs;
 use crate::format::key;
-use crate::journal::State;
-use crate::log::{self as cells, Becomes, FileHeader, FoundCell, Log, LogCell, Record};
+use crate::log::{self as cells, FileHeader, FoundCell, Log, LogCell, Record};
 use crate::model::{FamilyId, SeqNo, ValueBytes};
 use crate::store::health::damage::Damages;
 use crate::store::health::lost;
@@ -31,31 +30,8 @@ pub struct Recovered {
     pub last: SeqNo,
     /// Up to which number columns that cannot be named have lost versions.
     pub doubt: Option<SeqNo>,
-}
-
-/// A file of the log that was replayed.
-struct Old {
-    number: u64,
-    before: Option<SeqNo>,
-    is_unreadable: bool,
-}
-
-impl Old {
-    fn of(file: &Read) -> Self {
-        Self { number: file.number, before: file.before, is_unreadable: file.is_unreadable }
-    }
-
-    /// What becomes of it at once, as a new file has everything behind `before`; `None`: it counts until that is covered.
-    fn becomes(&self, (before, covered): (SeqNo, SeqNo), retains: bool) -> Option<Becomes> {
-        let is_covered = before <= covered;
-        let begins = self.before.unwrap_or(SeqNo(0));
-        match (is_covered || begins >= before, self.is_unreadable) {
-            (false, _) => None,
-            (true, true) => Some(Becomes::Aside),
-            (true, false) if is_covered && begins < before && retains => Some(Becomes::Past),
-            (true, false) => Some(Becomes::Gone),
-        }
-    }
+    /// What it lacks of large values.
+    pub missing: Option<Error>,
 }
 
 /// Makes memtable and log.
@@ -68,22 +44,22 @@ pub fn recover(
 ) -> Result<Recovered> {
     let (env, dir, store) = (&options.env, options.path.join("log"), structure.store_id());
     let state = Arc::clone(&structure.layout().state);
-    let written = Written::of(&**env, &options.path);
-    let Files { read: files, empty, damaged } = read_files(&**env, (&dir, &store), (state.covered, written), damages)?;
-    let old: Vec<Old> = files.iter().map(Old::of).collect();
-    let synced = known_synced(&files).max(progress.seen.synced);
-    // What was noted last may have been about all that is there.
-    let counts_all = progress.is_unreadable || written == Written::ThisBoot;
-    let owed = synced.max(if counts_all { greatest_whole(&files) } else { SeqNo(0) });
-    // That of a bulk load stands in its extents too.
-    let stored = structure.layout().extents().filter_map(|extent| extent.facts()).map(|facts| facts.greatest_seq).max();
-    let greatest = greatest(&files).max(owed).max(state.covered).max(stored.unwrap_or_default());
-    let mut replay = follow(files, &damaged, Known { covered: state.covered, owed, greatest, written });
-    chunks::end_at_missing(&mut replay, (&structure.layout(), blobs), owed, damages);
+    let layout = structure.layout();
+    let noted = (progress.seen.synced, progress.is_unreadable);
+    let found = Found { env: &**env, store: &options.path, id: &store, layout: &layout, blobs, noted };
+    let Replayed { mut replay, old, empty, synced, owed, greatest, left_out } = replayed::replay(&found, damages)?;
+    replay.torn.iter().for_each(|text| log::warn!("{text}"));
+    if let Some(LeftOut { first, records }) = left_out {
+        log::warn!(
+            "the log ends before number {}: chunks of its large values never came to the disk. {records} records, written \
+             in about the last second, are left out: they were not known to be on the disk",
+            first.0
+        );
+    }
+    let kept: BTreeSet<FamilyId> = state.catalogue.stored_families().map(|family| family.id).collect();
+    let missing = chunks::missing(&replay, (&kept, blobs), owed);
     tell_lost(options, &mut replay, owed, damages)?;
-    // Order: what is written from now on has greater numbers than what may be lost.
-    let greatest = replay.lost.iter().map(|loss| loss.upto).fold(greatest, SeqNo::max);
-    let memtable = memtable_of(options, &state, &replay.records);
+    let memtable = memtable_of(options, &kept, &replay.records);
     // Order: what may not be on the disk is, before anything is acknowledged that builds on it.
     let is_there = if replay.is_made_good_by_another { SeqNo(0) } else { synced.min(replay.last) };
     let before = is_there.max(state.covered);
@@ -113,7 +89,7 @@ pub fn recover(
     let log = Log::open(Arc::clone(env), &dir, store, (whole, greatest), complete);
     log.keep(unreadable);
     let doubt = lost::in_doubt(&**env, &options.path)?;
-    Ok(Recovered { memtable, log, last: greatest, doubt })
+    Ok(Recovered { memtable, log, last: greatest, doubt, missing })
 }
 
 fn tell_lost(options: &StoreOptions, replay: &mut Replay, owed: SeqNo, damages: &mut Damages) -> Result<()> {
@@ -135,8 +111,7 @@ fn tell_lost(options: &StoreOptions, replay: &mut Replay, owed: SeqNo, damages: 
 }
 
 /// What the records have of families that are kept.
-fn memtable_of(options: &StoreOptions, state: &State, records: &[Record]) -> Memtable {
-    let families: BTreeSet<FamilyId> = state.catalogue.stored_families().map(|family| family.id).collect();
+fn memtable_of(options: &StoreOptions, families: &BTreeSet<FamilyId>, records: &[Record]) -> Memtable {
     let memtable = Memtable::default();
     for record in records {
         options.recovered.fetch_add(1, Ordering::Relaxed);

@@ -267,6 +267,76 @@ fn chunks_that_never_came_end_the_log_whatever_starts_have_failed_before() {
     }
 }
 
+/// A store whose chunks of what was put last did not come to the disk; `synced`: what was put behind that says that they did.
+fn without_last_chunks(synced: bool) -> Image {
+    let env = SimEnv::new();
+    let store = open(&env.process());
+    create(&store, &[]);
+    put(&store, "r", "a", &large(1));
+    store.sync().unwrap();
+    let noted = env.read_file("/store/progress".as_ref()).unwrap();
+    let blob = Image::of(&env).names().into_iter().find(|name| name.ends_with(".blob")).unwrap();
+    let came = env.read_file(blob.as_ref()).unwrap().len();
+    put(&store, "r", "c", b"kept");
+    put(&store, "r", "a", &large(2));
+    if synced {
+        store.sync().unwrap();
+    }
+    put(&store, "r", "b", b"behind");
+    env.crash(CrashMode::ProcessOnly);
+    drop(store);
+    let mut image = Image::of(&env);
+    *image.file("/store/progress") = noted;
+    image.file(&blob).truncate(came);
+    image
+}
+
+#[test]
+fn a_check_tells_what_the_next_start_leaves_out_for_want_of_chunks() {
+    let env = without_last_chunks(false).machine();
+    env.crash(CrashMode::LoseUnsynced);
+    let (before, found) = super::checks::findings(&env);
+    assert_eq!((before.damages, before.notes, found.len()), (0, 1, 1), "{found:#?}");
+    assert!(found[0].file.ends_with(".log") && found[0].offset.is_some(), "{found:#?}");
+    let text = "what was written last was never whole; the next start leaves it out: 2 records";
+    assert!(found[0].text.starts_with(text), "{found:#?}");
+    assert_eq!((before.records, before.entries), (2, 2));
+    let store = open(&env);
+    assert!(value(&store, "r", "a").is_some_and(|read| read == large(1)));
+    assert_eq!((value(&store, "r", "b"), value(&store, "r", "c")), (None, Some(b"kept".to_vec())));
+    env.crash(CrashMode::ProcessOnly);
+    drop(store);
+    // Records that were written again are in two files now, and count once.
+    let (after, found) = super::checks::findings(&env);
+    assert_eq!((after.damages, after.notes, after.records, after.entries), (0, 0, 2, 2), "{found:#?}");
+    let store = open(&env);
+    let open_now = store.check(&mut |_| Ok(())).unwrap();
+    assert_eq!((open_now.damages, open_now.notes, open_now.records, open_now.entries), (0, 0, 2, 2));
+}
+
+#[test]
+fn a_check_tells_of_lost_chunks_of_what_the_next_start_keeps() {
+    let env = without_last_chunks(true).machine();
+    env.crash(CrashMode::LoseUnsynced);
+    let (before, found) = super::checks::findings(&env);
+    assert!(before.damages > 0, "{found:#?}");
+    assert!(found[0].cell.as_ref().is_some_and(|cell| cell.contains("row r, column a")), "{found:#?}");
+    let store = open(&env);
+    let told = store.status().unwrap().last_error.unwrap_or_default();
+    assert!(told.contains("of this file") || told.contains("chunk"), "{told}");
+    assert_eq!(value(&store, "r", "b"), Some(b"behind".to_vec()));
+    let read = store.newest(&column("r", "a"), TimeRange::ALL).and_then(|cell| store.read_value(&cell.unwrap(), 0, 9));
+    assert_eq!(read.map_err(|e| e.kind), Err(ErrorKind::Corrupt), "what was acknowledged is an error");
+    env.crash(CrashMode::ProcessOnly);
+    drop(store);
+    let (after, found) = super::checks::findings(&env);
+    assert_eq!(
+        (after.damages, after.records, after.entries),
+        (before.damages, before.records, before.entries),
+        "{found:#?}"
+    );
+}
+
 #[test]
 fn what_a_power_cut_has_torn_ends_the_log() {
     let mut image = killed();

@@ -231,6 +231,8 @@ impl Question {
             }
         }
         read.filter = all_of(&filters);
+        // A listing and a look at one name agree whatever is stored.
+        read.heeds_tombstones = true;
         scan.by = self.by();
         scan
     }

@@ -5,9 +5,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::Command;
 
+use cellfs::model::{FileAttributes, Mutation, Origin, PutCell, RowMutations, TableName, Time, Timestamp, Value};
 use rand::{Rng, RngExt, SeedableRng};
 
-use super::fixture::{CELLFS, Fixture, errno, history, names};
+use super::fixture::{CELLFS, Fixture, errno, history, names, suffixed};
 
 /// Names of a web tree that somebody downloaded.
 const WEB: [&str; 14] = [
@@ -139,6 +140,40 @@ fn mount_with_plain_at_keeps_versions_apart_from_names() {
     assert!(versions.iter().any(|name| name.starts_with("react%4018@")), "{versions:?}");
     let refused = fixture.cellfs(&["mount", "/nowhere/store", "/nowhere/mnt", "-o", "at=plain,history=inline"]);
     assert!(!refused.status.success());
+}
+
+#[test]
+fn mount_a_version_behind_thousands_is_made_where_its_family_keeps_it() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    let versions = fixture.path("t/.schema/f/VERSIONS");
+    fs::write(&versions, "1000000").unwrap();
+    let (table, row) = (TableName::parse("t").unwrap(), b"r".to_vec());
+    let put = |timestamp| PutCell {
+        family: "f".to_owned(),
+        qualifier: b"q".to_vec(),
+        time: Time::At(Timestamp(timestamp)),
+        value: Value::Bytes(b"v".to_vec()),
+        ttl_ms: None,
+        file: FileAttributes::default(),
+        ended_at: None,
+    };
+    let mutations = (0..25).map(|n| Mutation::Put((0..100).map(|m| put(1000 + 2 * (100 * n + m))).collect())).collect();
+    let origin = Origin::default();
+    fixture.backend().mutate(RowMutations { table, row, mutations, durability: None, origin }, None).unwrap();
+    for timestamp in [10, 1001, 3001, 5995] {
+        fs::write(family.join(format!("q@{timestamp}")), "made").unwrap();
+        assert_eq!(fs::read_to_string(family.join(format!("q@{timestamp}"))).unwrap(), "made");
+    }
+    fs::write(family.join("z"), "moved").unwrap();
+    fs::rename(family.join("z"), family.join("q@1003")).unwrap();
+    assert_eq!(fs::read_to_string(family.join("q@1003")).unwrap(), "moved");
+    assert_eq!(names(&suffixed(&family.join("q"), "@")).len(), 2505);
+    fs::write(&versions, "2000").unwrap();
+    // 2,000 of them are later than the one, 1,999 than the other.
+    assert_eq!(errno(fs::File::create(family.join("q@2003"))), libc::EINVAL);
+    assert!(last_refusal(&fixture).contains("gone at once"), "{}", last_refusal(&fixture));
+    fs::File::create(family.join("q@2005")).unwrap();
 }
 
 #[test]
