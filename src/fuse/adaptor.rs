@@ -18,7 +18,6 @@ use super::answer::{
 use super::apart::Waits;
 use super::convert::{file_attr, file_time, file_type, mode_bits, xattr_mode};
 use crate::backend::RenameMode;
-use crate::fs::ops::attr::Wanted;
 use crate::fs::ops::files::{close, create, io};
 use crate::fs::ops::{directory, listing, remove, rename, setattr, xattr};
 use crate::fs::requests::refused;
@@ -49,9 +48,7 @@ impl Filesystem for Adaptor {
     }
 
     fn getattr(&self, request: &Request, ino: INodeNo, handle: Option<FileHandle>, reply: ReplyAttr) {
-        // stat(2) of an open file comes without one.
-        let wanted = if handle.is_some() { Wanted::ToRead } else { Wanted::ToShow };
-        self.tell_attributes(caller(request), (ino, wanted), reply);
+        self.tell_attributes(caller(request), (ino, handle), reply);
     }
 
     fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {

@@ -94,7 +94,9 @@ impl Adaptor {
     }
 
     /// A file that is gone is looked up again by who has asked by its name: there may be another, or one may be made.
-    pub fn tell_attributes(&self, caller: Caller, (ino, wanted): (INodeNo, Wanted), reply: ReplyAttr) {
+    pub fn tell_attributes(&self, caller: Caller, (ino, handle): (INodeNo, Option<FileHandle>), reply: ReplyAttr) {
+        // stat(2) of an open file comes without its handle.
+        let wanted = if handle.is_some() { Wanted::ToRead } else { Wanted::ToShow };
         match self.run(caller, Operation::GetAttr, |fs| attr::getattr_wanted(fs, ino.0, wanted)) {
             Err(Errno::ENOENT) if asked::is_file(&self.fs, ino.0) => reply.error(Errno::ESTALE),
             told => answer_attr(reply, told),
