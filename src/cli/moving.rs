@@ -154,10 +154,11 @@ impl Mover {
             self.found(moved)?;
             // Files that were open have left something, or it is used again already.
             if self.backend.leave(from, to)? {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
+        let text = "what moves is being written all the time, and some of it is where it was; end its writers, then mv --resume";
+        Err(Error::new(ErrorKind::Refused, text))
     }
 
     /// Both tables must take writes: a restore would pass by READONLY.

@@ -25,6 +25,8 @@ pub fn rename_table(fs: &Fs, from: &TableName, to: &TableName) -> Result<()> {
         let change = CatalogueChange::RenameTable { from: from.clone(), to: to.clone() };
         return fs.tree.backend.alter(change, Origin::default());
     }
+    // Order: before the old name is dropped, or there would be none for a while. Who looks for it waits for the move.
+    kernel::invalidate_name(fs, &new);
     tables::rename_table(fs, &old, &new, &one, &other, RenameMode::NoReplace)?;
     kernel::invalidate_name(fs, &old);
     Ok(())
@@ -36,6 +38,8 @@ pub fn rename_directory(fs: &Fs, from: &Directory, to: &Directory) -> Result<boo
     let (one, other) = (RowOrFamily::of(from), RowOrFamily::of(to));
     let (old, new) = (one.key(), other.key());
     let is_known = fs.nodes.find(&new).is_some();
+    // Order: as in [`rename_table`].
+    kernel::invalidate_name(fs, &new);
     match (&one, &other) {
         (RowOrFamily::Row(one), RowOrFamily::Row(other)) => {
             rename::rename_row(fs, &old, &new, one, other, RenameMode::Replace)?;

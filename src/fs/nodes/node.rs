@@ -99,14 +99,21 @@ impl NodeState {
         }
     }
 
-    /// The kernel is told this mtime.
-    pub fn tell(&self, mtime: FileTime, now: impl FnOnce() -> Timestamp) {
-        if let Some(told) = self.kept() {
-            let of_bytes = self.session.as_ref().is_none_or(|session| !session.content.is_empty());
-            let mut kept = told.get();
-            kept.tell(mtime, now(), of_bytes);
-            told.set(kept);
+    /// The mtime that is told of this one: what somebody has set as it is.
+    pub fn tell(&self, mtime: FileTime, now: impl FnOnce() -> Timestamp) -> FileTime {
+        let Some(told) = self.kept() else { return mtime };
+        let of_bytes = self.session.as_ref().is_none_or(|session| !session.content.is_empty());
+        let is_set = match (&self.session, &self.cell) {
+            (Some(session), _) => session.file.mtime.is_some(),
+            (None, cell) => cell.as_ref().is_some_and(|cell| cell.tags.file.mtime().is_some()),
+        };
+        let (mut kept, now) = (told.get(), now());
+        if is_set {
+            kept.set(mtime, now, of_bytes);
         }
+        let shown = kept.tell(mtime, now, of_bytes);
+        told.set(kept);
+        shown
     }
 
     /// The mtime that the kernel is told before it reads.

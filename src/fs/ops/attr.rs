@@ -141,14 +141,13 @@ fn attr_since(fs: &Fs, seen: Moment, ino: u64, wanted: Wanted) -> Result<Option<
     Ok(Some(tell(fs, &state, (attr, attr::ttl(fs, &key, &state)), wanted)))
 }
 
-/// Notes what the kernel is told. What a reader is told is not shown to anybody else.
+/// What the kernel is told is noted, and it asks again where that is not the true mtime.
 fn tell(fs: &Fs, state: &NodeState, (attr, ttl): (Attr, Duration), wanted: Wanted) -> (Attr, Duration) {
     let now = || fs.tree.backend.now();
-    if wanted == Wanted::ToShow {
-        state.tell(attr.mtime, now);
-        return (attr, ttl);
-    }
-    let mtime = state.tell_reader(attr.mtime, now);
+    let mtime = match wanted {
+        Wanted::ToShow => state.tell(attr.mtime, now),
+        Wanted::ToRead => state.tell_reader(attr.mtime, now),
+    };
     (Attr { mtime, ..attr }, if mtime == attr.mtime { ttl } else { Duration::ZERO })
 }
 

@@ -8,7 +8,7 @@ use crate::fs::base::Fs;
 use crate::fs::cache::changes::Moment;
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::nodes::numbers::ROOT_INO;
-use crate::fs::shown::attr::EntryReply;
+use crate::fs::shown::attr::{Attr, EntryReply};
 use crate::fs::shown::{attr, expiry, kernel, known};
 use crate::tree::found::Facts;
 use crate::tree::place::{NodeKey, Place};
@@ -78,8 +78,9 @@ fn reply(
     let facts = note_facts(fs, node, &mut state, facts);
     let attr = attr::attr_of(fs, node, key, &state, facts.as_ref());
     let ttl = attr::ttl(fs, key, &state);
-    state.tell(attr.mtime, || fs.tree.backend.now());
-    EntryReply { attr, entry_ttl: ttl, attr_ttl: ttl }
+    let mtime = state.tell(attr.mtime, || fs.tree.backend.now());
+    let attr_ttl = if mtime == attr.mtime { ttl } else { Duration::ZERO };
+    EntryReply { attr: Attr { mtime, ..attr }, entry_ttl: ttl, attr_ttl }
 }
 
 /// Past the limit, the oldest nodes without open handles are asked back from the kernel.

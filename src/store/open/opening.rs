@@ -87,12 +87,12 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let space = env.disk_space(&dir).map_err(|e| io("measure", e))?;
     let sizes = Sizes::of(&mut options, space.total);
     let blobs = open_blobs(&env, &dir, &structure, &state, &mut damages)?;
-    let recovered =
+    let mut recovered =
         reserve::use_up(&*env, &dir, || recovery::recover(&options, &structure, &blobs, &progress, &mut damages))?;
     // Order: what a power cut has left of the log is read before.
     boot::note(&*env, &dir);
     let met = Arc::new(Met::new(&*env, &dir));
-    recovered.missing.iter().for_each(|e| met.note(e));
+    recovered.missing.take().iter().for_each(|e| met.note(e));
     let parts = Made { options, hash_key: identity.hash_key, structure, blobs, progress, met, sizes, damages };
     let engine = parts.engine(recovered);
     if lost_end.is_some() {
@@ -186,7 +186,7 @@ impl Made {
     fn engine(self, recovered: Recovered) -> Engine {
         let Self { options, hash_key, structure, blobs, progress, met, sizes, damages } = self;
         let state = SignalState { last_error: damages.sentence(&options.path), ..SignalState::default() };
-        let Recovered { memtable, log, last, doubt, missing: _ } = recovered;
+        let Recovered { memtable, log, last, doubt, .. } = recovered;
         let tables = Memtables { active: Arc::new(memtable), frozen: Vec::new() };
         let parts = Parts { tables: Arc::new(tables), layout: structure.layout() };
         let catalogue = Arc::clone(&parts.layout.state.catalogue);

@@ -260,6 +260,9 @@ fn mount_two_that_write_one_file_read_what_they_wrote() {
             let bytes = (round as u64 + 1).to_be_bytes();
             written[at..at + 8].copy_from_slice(&bytes);
             file.write_all_at(&bytes, (half * HALF + at) as u64).unwrap();
+            if round % 100 == 0 {
+                file.metadata().unwrap();
+            }
             if round % 2 == 0 {
                 drop(file);
                 file = open();

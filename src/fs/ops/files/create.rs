@@ -11,7 +11,7 @@ use crate::fs::kinds::text;
 use crate::fs::ops::files::{close, open};
 use crate::fs::requests::{refused, writable};
 use crate::fs::session::commit;
-use crate::fs::shown::attr::EntryReply;
+use crate::fs::shown::attr::{Attr, EntryReply};
 use crate::fs::shown::{access, attr, entry, known, touch};
 use crate::fs::views::{copied, dated};
 use crate::tree::found::Facts;
@@ -71,7 +71,7 @@ pub fn create(fs: &Fs, parent: u64, name: &[u8], creator: Creator, flags: OpenFl
     let handle = fs.handles.add(Handle::File(file)).inspect_err(|_| fs.forget(node.ino, 1))?;
     let state = node.state();
     let attr = attr::attr_of(fs, &node, &key, &state, None);
-    state.tell(attr.mtime, || fs.tree.backend.now());
+    let attr = Attr { mtime: state.tell(attr.mtime, || fs.tree.backend.now()), ..attr };
     let is_cell = key.view == View::Plain && matches!(key.place, Place::Cell(_));
     let cached = if is_cell { fs.options.cache_time } else { Duration::ZERO };
     let entry_ttl = family_ttl.map_or(cached, |ttl| ttl.min(cached));
