@@ -81,17 +81,24 @@ pub fn current(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) -> Result<Optio
     if state.unlinked || known || state.cell.is_some() && node.key().snapshot.is_some() {
         return Ok(state.cell.as_deref().cloned());
     }
-    let last = state.cell.take();
-    state.cell = match known::facts(fs, &node.key())? {
+    // Whoever fails knows what it was, and asks again.
+    look(fs, node, state).inspect_err(|_| node.mark_stale())?;
+    Ok(state.cell.as_deref().cloned())
+}
+
+/// Notes the version that is there now.
+fn look(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) -> Result<()> {
+    let now = match known::facts(fs, &node.key())? {
         Some(Facts::Cell(cell)) => Some(Box::new(cell)),
         _ => None,
     };
-    match (&state.cell, last) {
+    match (&now, state.cell.clone()) {
         (None, Some(last)) => outlive(fs, node, state, &last)?,
         (Some(cell), last) => expiry::drop_pages(fs, node, last.as_deref(), cell),
         (None, None) => {}
     }
-    Ok(state.cell.as_deref().cloned())
+    state.cell = now;
+    Ok(())
 }
 
 /// What is open stays as it was when its cell was deleted by somebody else or has expired, as after an unlink:

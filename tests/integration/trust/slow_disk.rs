@@ -20,11 +20,13 @@ impl Slow {
         let args = ["-f", "-qq", "-o", log, "-p", &pid, "-e", "trace=fdatasync,fsync", "-e", &inject];
         let strace = Command::new("strace").args(args).stdin(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
         let slow = Self(strace);
-        let is_traced = || fs::read_to_string(format!("/proc/{pid}/status")).unwrap().contains("TracerPid:\t0\n");
         let started = Instant::now();
-        while is_traced() {
+        // Twice: a thread that was just taken has yet to stop for it.
+        let mut looks = 0;
+        while looks < 2 {
             assert!(started.elapsed() < Duration::from_secs(30), "strace does not begin");
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(50));
+            looks = if is_traced(&pid) { looks + 1 } else { 0 };
         }
         Some(slow)
     }
@@ -44,6 +46,15 @@ impl Drop for Slow {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
+}
+
+/// Whether a tracer has all threads of a process, which it takes one by one, and lets them run.
+fn is_traced(pid: &str) -> bool {
+    let mut tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    tasks.all(|task| {
+        let status = fs::read_to_string(task.unwrap().path().join("status"));
+        status.is_ok_and(|status| !status.contains("TracerPid:\t0\n") && !status.contains("State:\tt"))
+    })
 }
 
 /// Threads of a process that a tracer holds.

@@ -45,7 +45,9 @@ pub fn open(fs: &Fs, ino: u64, flags: OpenFlags) -> Result<Opened> {
         }
     };
     if !exists {
-        return Err(Error::new(ErrorKind::NotFound, "the cell is not there any more"));
+        // The kernel looks the name up again, and makes a file where that was wanted.
+        let kind = if node.state().unlinked { ErrorKind::NotFound } else { ErrorKind::Stale };
+        return Err(Error::new(kind, "the cell is not there any more"));
     }
     open_cell(fs, node, &key, flags)
 }
