@@ -33,10 +33,11 @@ pub struct Plan<'a> {
     pub results: Vec<Cell>,
 }
 
-/// What a file whose version's timestamp is ahead of the clock has: the clock's time, which `make` can compare.
-pub fn timed(file: FileAttributes, timestamp: Timestamp, now: Timestamp) -> FileAttributes {
+/// What a file has whose version's timestamp is ahead of when it was due (the clock, or the write that it is of): that
+/// time, which `make` can compare.
+pub fn timed(file: FileAttributes, timestamp: Timestamp, (due, now): (Timestamp, Timestamp)) -> FileAttributes {
     match file.mtime() {
-        None if timestamp > now => file.with(&FileChange::of_time(Some(now.into()))),
+        None if timestamp > due => file.with(&FileChange::of_time(Some(due.into()))),
         _ => needed(file, timestamp, now),
     }
 }

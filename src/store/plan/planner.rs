@@ -89,9 +89,17 @@ impl<'a> Planner<'a> {
         let timestamp = self.put_time(family, &cell.qualifier, cell.time)?;
         let written_at = cell.ended_at.map(|_| self.now).or_else(|| self.written_at(cell.time, timestamp));
         let (ttl_ms, ended_at) = (cell.ttl_ms, cell.ended_at);
-        let file = timed(cell.file, timestamp, self.now);
+        let file = timed(cell.file, timestamp, (self.due(cell.time), self.now));
         let tags = Tags { ttl_ms, file, ended_at, written_at, ..Tags::default() };
         Ok(Planned { family, qualifier: cell.qualifier, timestamp, kind: CellKind::Put, tags, value: cell.value })
+    }
+
+    /// When a version without a given timestamp would have been written if nothing stood in its way.
+    pub fn due(&self, time: Time) -> Timestamp {
+        match time {
+            Time::AfterNewestSince(made) => made.min(self.now),
+            _ => self.now,
+        }
     }
 
     /// When a version is written, if its timestamp runs ahead of the clock without having been given.

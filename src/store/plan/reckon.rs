@@ -79,7 +79,7 @@ fn reckon<'a>(
         _ => planner.put_time(family, &qualifier, time)?,
     };
     let old = old.map(|cell| cell.tags).unwrap_or_default();
-    let file = timed(old.file.of_next_version().with(&file), timestamp, planner.now);
+    let file = timed(old.file.of_next_version().with(&file), timestamp, (planner.due(time), planner.now));
     let written_at = planner.written_at(time, timestamp);
     let tags = Tags { ttl_ms: ttl_ms.or(old.ttl_ms), file, written_at, ..Tags::default() };
     if let Some(value) = whole {

@@ -53,6 +53,25 @@ fn a_version_ahead_of_the_clock_keeps_the_mtime_that_it_was_given() {
 }
 
 #[test]
+fn a_version_whose_time_another_has_keeps_the_time_of_its_write_as_mtime() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    let made = store.now();
+    put_at(&store, "q", made, None);
+    put_at(&store, "log", made, None);
+    env.advance(50);
+    let written = |name: &str, mutation: Mutation| {
+        let cell = mutate(&store, "r", mutation, Durability::SyncWal).unwrap().written.remove(0);
+        assert_eq!((cell.timestamp, cell.mtime()), (made.next(), made.into()), "{name}");
+    };
+    written("q", Mutation::Put(vec![put_cell("q", b"v", Time::AfterNewestSince(made))]));
+    let delta = ColumnDelta { family: "f".into(), qualifier: b"log".to_vec(), delta: b"v".to_vec() };
+    let append = Append { time: Time::AfterNewestSince(made), ..Append::to_newest(vec![delta]) };
+    written("log", Mutation::Append(append));
+}
+
+#[test]
 fn a_version_shows_its_mtime_wherever_it_is_moved() {
     let env = SimEnv::new();
     let store = open(&env);

@@ -133,7 +133,8 @@ impl Load {
         let (Time::At(timestamp), Value::Bytes(value)) = (cell.time, cell.value) else { return };
         let Some(family) = self.table.families.get(&cell.family) else { return };
         let is_ahead = timestamp > self.began && timestamp > self.engine.now();
-        let file = timed(cell.file, timestamp, if is_ahead { self.began } else { timestamp });
+        let due = if is_ahead { self.began } else { timestamp };
+        let file = timed(cell.file, timestamp, (due, due));
         let key = key::cell_key(row, &cell.qualifier, timestamp, CellKind::Put, SeqNo(0));
         self.cells.hold(family, Tags { file, ..Tags::default() }, &key, &value);
     }

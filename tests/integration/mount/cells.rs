@@ -349,6 +349,20 @@ fn mount_a_raised_ttl_brings_back_what_had_expired() {
 
 /// `make` takes a time that lies ahead for clock skew.
 #[test]
+fn mount_the_mtime_stays_at_the_close_of_a_file_that_is_made_where_one_was_just_removed() {
+    let fixture = Fixture::new();
+    let path = fixture.family("r").join("q");
+    for _ in 0..200 {
+        let mut file = File::create(&path).unwrap();
+        file.write_all(b"v").unwrap();
+        let written = file.metadata().unwrap().modified().unwrap();
+        drop(file);
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), written);
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
 fn mount_no_mtime_is_later_than_the_clock_was_at_the_write() {
     let fixture = Fixture::new();
     let family = fixture.family("r");
