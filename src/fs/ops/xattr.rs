@@ -74,6 +74,7 @@ pub fn listxattr(fs: &Fs, ino: u64) -> Result<Vec<u8>> {
 pub fn setxattr(fs: &Fs, ino: u64, name: &str, value: &[u8], mode: SetXattr) -> Result<()> {
     // A refusal names it.
     fs.node(ino)?;
+    check_offered(fs)?;
     if name != TTL {
         return Err(unsupported(name));
     }
@@ -92,6 +93,7 @@ pub fn setxattr(fs: &Fs, ino: u64, name: &str, value: &[u8], mode: SetXattr) -> 
 
 /// Removes the cell's TTL; false when there is none.
 pub fn removexattr(fs: &Fs, ino: u64, name: &str) -> Result<bool> {
+    check_offered(fs)?;
     if name != TTL || matches!(getxattr(fs, ino, TTL)?, Xattr::Absent) {
         return Ok(false);
     }
@@ -165,6 +167,14 @@ fn key_of(place: &Place) -> Option<Vec<u8>> {
         },
         place => return place.column().map(|column| column.qualifier.clone()),
     })
+}
+
+/// Refuses all where the mount has none.
+fn check_offered(fs: &Fs) -> Result<()> {
+    match fs.options.no_xattr {
+        true => Err(Error::new(ErrorKind::Unsupported, "this mount has no extended attributes (noxattr)")),
+        false => Ok(()),
+    }
 }
 
 fn unsupported(name: &str) -> Error {

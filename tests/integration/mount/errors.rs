@@ -170,6 +170,19 @@ impl Drop for Unmount<'_> {
 }
 
 #[test]
+fn mount_without_extended_attributes_sets_none() {
+    let fixture = Fixture::with_options("noxattr");
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "v").unwrap();
+    let tries = "import errno, os, sys
+for call in (lambda p, n: os.setxattr(p, n, b'100000'), os.removexattr, os.getxattr):
+    try: call(sys.argv[1], 'user.cellfs.ttl')
+    except OSError as e: print(errno.errorcode[e.errno])";
+    let told = Command::new("python3").args(["-c", tries]).arg(&cell).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&told.stdout), "ENOTSUP\n".repeat(3));
+}
+
+#[test]
 fn mount_sets_a_ttl_as_setxattr_is_told() {
     let fixture = Fixture::new();
     let cell = fixture.family("r").join("q");
