@@ -2,12 +2,13 @@
 //! and as many bytes. A reader carries the fields that it does not know.
 
 use super::varint::{put_varint, take, take_varint, unzigzag, zigzag};
-use crate::model::{FileAttributes, FileRecord, FileTime};
+use crate::model::{FileAttributes, FileRecord, FileTime, Timestamp};
 
 const MTIME: u64 = 1;
 const MODE: u64 = 2;
 const OWNER: u64 = 3;
 const GROUP: u64 = 4;
+const CHANGED: u64 = 5;
 
 /// Appends the record.
 pub fn put_file(out: &mut Vec<u8>, record: &FileRecord) {
@@ -29,6 +30,10 @@ pub fn put_file(out: &mut Vec<u8>, record: &FileRecord) {
             put_varint(&mut field, u64::from(value));
             put(number, &mut field);
         }
+    }
+    if let Some(changed) = record.changed {
+        put_varint(&mut field, zigzag(changed.0));
+        put(CHANGED, &mut field);
     }
     for (number, bytes) in &record.others {
         put(*number, &mut bytes.clone());
@@ -59,6 +64,7 @@ pub fn take_file(bytes: &mut &[u8]) -> Option<FileAttributes> {
             MODE => record.mode = Some(small(&mut field)?),
             OWNER => record.uid = Some(small(&mut field)?),
             GROUP => record.gid = Some(small(&mut field)?),
+            CHANGED => record.changed = Some(Timestamp(unzigzag(take_varint(&mut field)?))),
             _ => record.others.push((number, std::mem::take(&mut field).to_vec())),
         }
         if !field.is_empty() {
@@ -88,7 +94,8 @@ mod tests {
             mode: Some(0o6755),
             uid: Some(u32::MAX - 1),
             gid: Some(0),
-            others: vec![(5, vec![1]), (900, b"later".to_vec())],
+            changed: Some(Timestamp(-7)),
+            others: vec![(6, vec![1]), (900, b"later".to_vec())],
         };
         let mut bytes = Vec::new();
         put_file(&mut bytes, &record);

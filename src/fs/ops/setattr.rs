@@ -80,9 +80,9 @@ fn setattr_other(fs: &Fs, node: &Arc<Node>, change: SetAttr) -> Result<(Attr, Du
     attr::getattr(fs, node.ino)
 }
 
-/// Every change of attributes, also one that is not kept, is a change of the file.
+/// Every change of attributes, also one that is not kept, is a change of the file: at no later time than is kept.
 fn note_times(fs: &Fs, node: &Node, change: SetAttr) {
-    let now = fs.now();
+    let now = fs.time_of_change();
     let mut state = node.state();
     let times = state.times_mut();
     times.atime = change.atime.or(times.atime);

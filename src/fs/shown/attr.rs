@@ -70,7 +70,7 @@ pub fn attr_of(fs: &Fs, node: &Node, key: &NodeKey, state: &NodeState, facts: Op
         (_, None) => state
             .cell
             .as_ref()
-            .map_or((0, fs.mounted_at, fs.mounted_at), |cell| (cell.len(), cell.mtime(), cell.timestamp.into())),
+            .map_or((0, fs.mounted_at, fs.mounted_at), |cell| (cell.len(), cell.mtime(), cell.ctime())),
     };
     let (access, mtime) = (access::access_of(fs, key, state, facts), mtime.min(LATEST));
     Attr {

@@ -217,6 +217,11 @@ impl CellInfo {
     pub fn mtime(&self) -> FileTime {
         self.tags.file.mtime().unwrap_or_else(|| self.timestamp.into())
     }
+
+    /// The ctime that `stat` shows: when the version was written, or what was set on it later.
+    pub fn ctime(&self) -> FileTime {
+        self.tags.file.changed().map_or(self.timestamp, |changed| changed.max(self.timestamp)).into()
+    }
 }
 
 /// A cell of a result, with its value.

@@ -53,6 +53,8 @@ pub struct FileRecord {
     pub uid: Option<u32>,
     /// Group.
     pub gid: Option<u32>,
+    /// When something of a stored version was set last.
+    pub changed: Option<Timestamp>,
     /// Fields of later releases, by number ascending: carried as they are.
     pub others: Vec<(u64, Vec<u8>)>,
 }
@@ -148,6 +150,17 @@ impl FileAttributes {
         self.record()?.gid
     }
 
+    /// When something of a stored version was set last.
+    pub fn changed(&self) -> Option<Timestamp> {
+        self.record()?.changed
+    }
+
+    /// Set at this time on a stored version.
+    #[must_use]
+    pub fn changed_at(&self, at: Timestamp) -> Self {
+        FileRecord { changed: Some(at), ..self.0.as_deref().cloned().unwrap_or_default() }.into()
+    }
+
     /// With a change made.
     #[must_use]
     pub fn with(&self, change: &FileChange) -> Self {
@@ -162,13 +175,21 @@ impl FileAttributes {
         record.into()
     }
 
-    /// What stays when the file gets another value: all but the time of the one before.
+    /// What stays when the file gets another value: all but the times of the one before.
     #[must_use]
     pub fn of_next_version(&self) -> Self {
         match self.record() {
-            Some(record) if record.mtime.is_some() => FileRecord { mtime: None, ..record.clone() }.into(),
+            Some(record) if record.mtime.is_some() || record.changed.is_some() => {
+                FileRecord { mtime: None, changed: None, ..record.clone() }.into()
+            }
             _ => self.clone(),
         }
+    }
+
+    /// As if no modification time had been set.
+    #[must_use]
+    pub fn without_mtime(&self) -> Self {
+        self.record().map_or_else(Self::default, |record| FileRecord { mtime: None, ..record.clone() }.into())
     }
 }
 
@@ -181,6 +202,10 @@ mod tests {
         let time = Some(FileTime { seconds: 7, nanos: 0 });
         let timed = FileAttributes::from(FileChange::of_time(time));
         assert_eq!(timed.of_next_version(), FileAttributes::default());
+        assert_eq!(timed.without_mtime(), FileAttributes::default());
+        let changed = timed.changed_at(Timestamp(9));
+        assert_eq!((changed.without_mtime().changed(), changed.mtime()), (Some(Timestamp(9)), time));
+        assert_eq!(changed.of_next_version(), FileAttributes::default());
         assert_eq!(FileAttributes::from(FileRecord::default()), FileAttributes::default());
         let change = FileChange { mode: Some(0o600), ..FileChange::default() };
         let both = timed.with(&change);

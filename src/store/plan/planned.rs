@@ -46,7 +46,7 @@ pub fn timed(file: FileAttributes, timestamp: Timestamp, (due, now): (Timestamp,
 /// timestamp. Where that is ahead of the clock it stays: put again without it, the version would get the clock's.
 pub fn needed(file: FileAttributes, timestamp: Timestamp, now: Timestamp) -> FileAttributes {
     match file.mtime() {
-        Some(mtime) if timestamp <= now && mtime == timestamp.into() => file.of_next_version(),
+        Some(mtime) if timestamp <= now && mtime == timestamp.into() => file.without_mtime(),
         _ => file,
     }
 }

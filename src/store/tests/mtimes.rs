@@ -104,3 +104,26 @@ fn a_version_shows_its_mtime_wherever_it_is_moved() {
     let cell = store.newest(&column("s", "stays"), TimeRange::ALL).unwrap().unwrap();
     assert_eq!((cell.timestamp, mtimes(&cell)), (SECOND, (None, time)));
 }
+
+#[test]
+fn a_version_tells_when_something_was_set_on_it_last() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    let cell = put(&store, "r", "q", b"v");
+    assert_eq!(cell.ctime(), cell.timestamp.into());
+    env.advance(5000);
+    let mode = |mode| AttributeChange { file: FileChange { mode: Some(mode), ..FileChange::default() }, ttl_ms: None };
+    let set = store.set_attributes(&column("r", "q"), &cell, &mode(0o600), Origin(0)).unwrap();
+    assert!(set.timestamp == cell.timestamp && set.mtime() == cell.mtime());
+    assert!(Timestamp::from(set.ctime()).0 >= cell.timestamp.0 + 5000, "{:?}", set.ctime());
+    // What it has already changes nothing.
+    env.advance(5000);
+    let same = store.set_attributes(&column("r", "q"), &set, &mode(0o600), Origin(0)).unwrap();
+    assert_eq!((same.ctime(), same.seq), (set.ctime(), set.seq));
+    drop(store);
+    let store = open(&env);
+    assert_eq!(store.newest(&column("r", "q"), TimeRange::ALL).unwrap().unwrap().ctime(), set.ctime());
+    let next = put(&store, "r", "q", b"w");
+    assert_eq!(next.ctime(), next.timestamp.into());
+}

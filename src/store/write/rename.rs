@@ -241,7 +241,7 @@ pub fn set_attributes(
         return Ok(stored);
     }
     let tags = Tags {
-        file,
+        file: file.changed_at(place.planner.now),
         ttl_ms,
         // A deleted version that is kept stays deleted.
         ended_at: stored.deleted_at,

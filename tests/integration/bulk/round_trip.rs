@@ -6,7 +6,7 @@ use cellfs::backend::{Backend, RowListing, Versions};
 use cellfs::bulk::{
     Empty, Format, Import, Out, Outline, Plan, Position, history, import_mtime, import_time, refusal, writer,
 };
-use cellfs::model::{CatalogueChange, FamilySchema, Origin, Scan, TableName, TableSchema, TimeRange};
+use cellfs::model::{CatalogueChange, FamilySchema, FileRecord, Origin, Scan, TableName, TableSchema, TimeRange};
 use cellfs::store::{Store, StoreOptions};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -41,7 +41,9 @@ fn versions(backend: &dyn Backend, table: &TableName) -> Vec<Version> {
                 let value = backend.read_value(&cell, 0, usize::MAX).unwrap();
                 let ended = cell.deleted_at.map(|at| at.0);
                 let place = (row.to_vec(), family.clone(), qualifier, cell.timestamp.0, ended);
-                found.push((place, cell.tags.ttl_ms, format!("{:?}", cell.tags.file), value));
+                // Whatever comes back is set then.
+                let file = FileRecord { changed: None, ..cell.tags.file.record().cloned().unwrap_or_default() };
+                found.push((place, cell.tags.ttl_ms, format!("{file:?}"), value));
             }
         }
     }

@@ -125,3 +125,28 @@ fn mount_rm_of_a_familys_schema_drops_it_as_it_was() {
     fixture.remount();
     assert_eq!(errno(fs::metadata(fixture.path("t/.schema/g/TTL"))), libc::ENOENT);
 }
+
+#[test]
+fn mount_a_ctime_never_goes_back() {
+    let mut fixture = Fixture::new();
+    let family = fixture.family("r");
+    let ctime = |name: &str| {
+        let metadata = fs::metadata(family.join(name)).unwrap();
+        (metadata.ctime(), metadata.ctime_nsec())
+    };
+    let mut told = Vec::new();
+    for (name, sets) in [("mode", "chmod 640"), ("owner", "chgrp 4711"), ("mtime", "touch -d 2001-01-01")] {
+        let path = family.join(name);
+        fs::write(&path, "v").unwrap();
+        let written = ctime(name);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let (is_set, said) = bash(&format!("{sets} '{}'", path.display()));
+        assert!(is_set || name == "owner" && !nix::unistd::geteuid().is_root(), "{said}");
+        assert!(!is_set || ctime(name) > written, "{name}");
+        told.push((name, ctime(name)));
+    }
+    fixture.remount();
+    for (name, before) in told {
+        assert_eq!(ctime(name), before, "{name}");
+    }
+}
