@@ -86,7 +86,8 @@ fn note_times(fs: &Fs, node: &Node, change: SetAttr) {
     let mut state = node.state();
     let times = state.times_mut();
     times.atime = change.atime.or(times.atime);
-    times.ctime = Some(now);
+    // Names are touched between two milliseconds, too.
+    times.ctime = times.ctime.max(Some(now));
 }
 
 /// posix_fallocate(3): the file has at least `end` bytes afterwards, and there is room now.

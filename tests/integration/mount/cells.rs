@@ -347,7 +347,6 @@ fn mount_a_raised_ttl_brings_back_what_had_expired() {
     assert_eq!(fs::read_to_string(&cell).unwrap(), "v");
 }
 
-/// `make` takes a time that lies ahead for clock skew.
 #[test]
 fn mount_the_mtime_stays_at_the_close_of_a_file_that_is_made_where_one_was_just_removed() {
     let fixture = Fixture::new();
@@ -362,6 +361,7 @@ fn mount_the_mtime_stays_at_the_close_of_a_file_that_is_made_where_one_was_just_
     }
 }
 
+/// `make` takes a time that lies ahead for clock skew.
 #[test]
 fn mount_no_mtime_is_later_than_the_clock_was_at_the_write() {
     let fixture = Fixture::new();
