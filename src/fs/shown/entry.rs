@@ -21,12 +21,8 @@ pub(in crate::fs) const LOOKS: usize = 8;
 pub fn known(fs: &Fs, key: &NodeKey) -> Result<Option<EntryReply>> {
     await_closing(fs, key);
     for _ in 0..LOOKS {
-        if let Some(node) = fs.nodes.find(key) {
-            let state = node.state();
-            if state.session.is_some() && !state.unlinked {
-                drop(state);
-                return Ok(Some(entry(fs, key, None)));
-            }
+        if let Some(written) = being_written(fs, key) {
+            return Ok(Some(written));
         }
         if let Some(text) = known::own_facts(fs, key)? {
             return Ok(Some(entry(fs, key, Some(text))));
@@ -43,6 +39,24 @@ pub fn known(fs: &Fs, key: &NodeKey) -> Result<Option<EntryReply>> {
         attr_ttl: Duration::ZERO,
         ..entry(fs, key, Some(facts))
     }))
+}
+
+/// A file that is being written: it is there unless that ends meanwhile, and nothing of it is stored.
+fn being_written(fs: &Fs, key: &NodeKey) -> Option<EntryReply> {
+    let is_written = |state: &NodeState| state.session.is_some() && !state.unlinked;
+    if !is_written(&fs.nodes.find(key)?.state()) {
+        return None;
+    }
+    let node = fs.nodes.look_up(key);
+    let state = node.state();
+    if !is_written(&state) {
+        drop(state);
+        fs.forget(node.ino, 1);
+        return None;
+    }
+    let reply = reply(fs, &node, key, state, None);
+    trim_nodes(fs);
+    Some(reply)
 }
 
 /// As [`entry`], of what was read at a moment; `None` if it may have changed since.

@@ -149,9 +149,11 @@ fn requests(fixture: &Fixture, kind: &str) -> u64 {
 /// Whoever reads between writes has the pages that they have filled; who asks for the time of the last one is told it.
 #[test]
 fn mount_pages_of_a_file_that_is_written_are_kept() {
-    let fixture = Fixture::new();
+    let mut fixture = Fixture::new();
     let cell = fixture.family("r").join("q");
     fs::write(&cell, vec![0; 512 << 10]).unwrap();
+    // Nobody has it open any more: a child of another test may for a moment.
+    fixture.remount();
     let file = File::options().read(true).write(true).open(&cell).unwrap();
     let mut page = vec![0; 4096];
     (0..128).for_each(|at| file.read_exact_at(&mut page, at * 4096).unwrap());
