@@ -5,6 +5,7 @@ pub mod changes;
 pub mod clock;
 pub mod disk_room;
 pub mod edits;
+pub mod histories;
 pub mod proving;
 pub mod row_locks;
 pub mod sizes;
@@ -28,6 +29,7 @@ use self::changes::followers::Followers;
 use self::changes::subscribers::Subscribers;
 use self::clock::Clock;
 use self::disk_room::DiskRoom;
+use self::histories::Histories;
 use self::proving::Proving;
 use self::row_locks::{RowLocks, ValueLocks};
 use self::sizes::Sizes;
@@ -64,6 +66,7 @@ pub struct Engine {
     pub catalogue: ArcSwap<Catalogue>,
     pub views: Views,
     pub tracks: Tracks,
+    pub histories: Histories,
     pub row_locks: RowLocks,
     pub unique: ValueLocks,
     pub proving: Proving,
@@ -114,6 +117,7 @@ impl Engine {
             catalogue: ArcSwap::new(given.catalogue),
             views: given.views,
             tracks: Tracks::default(),
+            histories: Histories::default(),
             row_locks: given.row_locks,
             unique: given.unique,
             proving: Proving::default(),

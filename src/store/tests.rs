@@ -21,6 +21,7 @@ mod dropped;
 mod expiry;
 mod failures;
 mod feed;
+mod histories;
 mod index_loads;
 mod indexes;
 mod judged;

@@ -129,7 +129,7 @@ impl Batch for Writing<'_, '_> {
         let parts = self.engine.views.now();
         for ready in &mut self.cells {
             ready.cell.set_seq(ready.kind, seq);
-            let is_latest = self.engine.tracks.note_cell(&ready.to_log());
+            let is_latest = self.engine.tracks.note_cell(&ready.to_log(), seq);
             if !is_latest && ready.kind.is_put() && !parts.tables.has_first(ready.family.id, ready.cell.key()) {
                 self.engine.tracks.note_unordered(ready.family.id, seq);
             }

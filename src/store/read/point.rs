@@ -12,6 +12,7 @@ use crate::store::cursor::lane::Copied;
 use crate::store::cursor::row_place::RowPlace;
 use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::{Cursor, End};
+use crate::store::engine::histories::Asked;
 use crate::store::engine::{Engine, family, known_table};
 use crate::store::layout::far::FAR;
 use crate::store::read::get;
@@ -74,10 +75,54 @@ pub fn newest_in(
             return Ok(Some(visibility::version_info(VisibleCell::live(cell), &family.rules, now)));
         }
     }
+    let asked = Asked { view, family, row, qualifier, written_upto: engine.tracks.written_upto(family.id), now };
+    if let Some(found) = live_at(engine, asked, range)? {
+        return Ok(Some(found));
+    }
     let settled_after = engine.tracks.settled_after(family.id);
     let rules = ReadRules { time_range: range, settled_after, ..ReadRules::plain(&family.rules, now) };
     let mut cursor = Cursor::of_column(view, family.id, &prefix, &column)?;
     visibility::newest(cursor.row(prefix), rules, qualifier)
+}
+
+/// The version at the timestamp that a range is of, if it is known to be live.
+fn live_at(engine: &Engine, of: Asked<'_>, range: TimeRange) -> Result<Option<CellInfo>> {
+    let timestamp = Timestamp(range.min);
+    // Tombstones of the family lie among the cells of the empty qualifier.
+    if range != TimeRange::at(timestamp) || of.qualifier.is_empty() {
+        return Ok(None);
+    }
+    match engine.histories.live(of)? {
+        Some(live) if live.has(timestamp) => Ok(shown_at(of, &[timestamp])?.and_then(|found| found.into_iter().next())),
+        _ => Ok(None),
+    }
+}
+
+/// Versions of a column that are live at these timestamps, falling, of which no live one is left out in between; `None`: the
+/// rules in full have to be asked.
+fn shown_at(of: Asked<'_>, timestamps: &[Timestamp]) -> Result<Option<Vec<CellInfo>>> {
+    let Some(first) = timestamps.first() else { return Ok(Some(Vec::new())) };
+    let prefix = key::row_prefix(of.row);
+    let column = key::column_prefix(&prefix, of.qualifier);
+    let (start, end) = (key::version_start(&column, *first), key::prefix_end(&column));
+    let mut cursor = Cursor::new(of.view, of.family.id, &start, end, timestamps.len().min(MANY))?;
+    let rules = ReadRules::plain(&of.family.rules, of.now);
+    let mut found = Vec::with_capacity(timestamps.len());
+    for timestamp in timestamps {
+        // Puts of the one before that it has replaced.
+        while cursor.key().and_then(key::decode_suffix).is_some_and(|(time, ..)| time > *timestamp) {
+            cursor.advance()?;
+        }
+        match cursor.stored(prefix.len()) {
+            Some(cell)
+                if cell.timestamp == *timestamp && shows_by_itself(&rules, (*timestamp, cell.kind), &cell.tags) =>
+            {
+                found.push(visibility::version_info(VisibleCell::live(cell), &of.family.rules, of.now));
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(found))
 }
 
 /// Whether nothing but what stands in a column itself decides what is seen of it: no TTL of the family,
@@ -138,6 +183,14 @@ pub fn list_versions(
     let catalogue = engine.catalogue.load();
     let family = family(engine.table(&catalogue, &column.table)?, &column.family)?;
     let (view, now) = (engine.view(), engine.now());
+    if let Some(before) = before {
+        let (row, qualifier) = (&column.row, &column.qualifier);
+        let asked =
+            Asked { view: &view, family, row, qualifier, written_upto: engine.tracks.written_upto(family.id), now };
+        if let Some(found) = live_before(engine, asked, before, limit)? {
+            return Ok(found);
+        }
+    }
     let mut found = Vec::new();
     visit_versions(engine, &view, family, (&column.row, &column.qualifier), which, |visible| {
         if found.len() < limit && before.is_none_or(|before| visible.cell.timestamp < before) {
@@ -146,6 +199,21 @@ pub fn list_versions(
         found.len() < limit
     })?;
     Ok(found)
+}
+
+/// The versions before a time, if all that is shown of the column is known to be live.
+fn live_before(engine: &Engine, of: Asked<'_>, before: Timestamp, limit: usize) -> Result<Option<Vec<CellInfo>>> {
+    of.view.check_doubt()?;
+    if of.qualifier.is_empty() {
+        return Ok(None);
+    }
+    match engine.histories.live(of)? {
+        Some(live) if live.are_all => {
+            let rest = live.before(before);
+            shown_at(of, &rest[..rest.len().min(limit)])
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Shows the versions of a column (row key, qualifier), newest first, while `more` of them are wanted.
