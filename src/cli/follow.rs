@@ -26,7 +26,7 @@ const LONGEST: u64 = 100_000_000_000;
 /// The mount that a path, or a mounted store, is of, and what is left of the path below it. Kind `TimedOut` where its daemon
 /// does not answer.
 pub fn mount_of(path: &Path) -> Result<(MountEntry, PathBuf)> {
-    let path = locate::absolute(path)?;
+    let path = locate::in_whole_tree(path)?;
     let mounts = locate::mounts()?;
     let inside = mounts.into_iter().filter(|mount| path.starts_with(&mount.mount_point) || path == mount.source);
     let mount = inside.max_by_key(|mount| mount.mount_point.as_os_str().len()).ok_or_else(|| {

@@ -7,7 +7,7 @@ use super::Answer;
 use super::args::{MountArgs, UmountArgs};
 use super::mount_options;
 use crate::daemon::find::{dead, serving as sockets};
-use crate::daemon::mounts::locate;
+use crate::daemon::mounts::locate::{self, MountEntry};
 use crate::daemon::{MountRequest, left_behind, mount as start, store_left_at};
 use crate::env::memory;
 use crate::fs::{Options, nodes_within};
@@ -126,7 +126,8 @@ fn change(args: &MountArgs, change: &mount_options::Remount) -> Result<Answer> {
 
 pub fn umount(args: &UmountArgs) -> Result<Answer> {
     let path = locate::absolute(&args.path)?;
-    let mount = locate::mounts()?.into_iter().rev().find(|m| m.mount_point == path || m.source == path);
+    let is_it = |m: &MountEntry| m.mount_point == path || m.is_whole() && m.source == path;
+    let mount = locate::all_mounts()?.into_iter().rev().find(is_it);
     let Some(mount) = mount else { return without_mount(&path) };
     let (daemon, silent) = match sockets::daemon_of(&mount) {
         Err(e) if e.kind == ErrorKind::TimedOut => (None, Some(e)),

@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// Whether a path is below the root of a mount.
 pub fn is_inside(path: &Path) -> Result<bool> {
-    let path = locate::absolute(path)?;
+    let path = locate::in_whole_tree(path)?;
     let inside = |mount: &Path| path != mount && path.starts_with(mount);
     Ok(locate::mounts()?.iter().any(|mount| inside(&mount.mount_point)) && !Store::exists(&path))
 }
@@ -34,7 +34,7 @@ pub fn mount_and_place(path: &Path) -> Result<(PathBuf, Place)> {
 }
 
 fn resolved(path: &Path) -> Result<(PathBuf, Arc<dyn Backend>, Place)> {
-    let path = locate::absolute(path)?;
+    let path = locate::in_whole_tree(path)?;
     let inside = locate::mounts()?.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
     let mount = inside.max_by_key(|mount| mount.mount_point.as_os_str().len()).ok_or_else(|| {
         let shown = path.display();

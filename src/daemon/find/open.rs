@@ -91,7 +91,7 @@ fn in_use(store: &Path, daemon: &Client) -> Error {
 
 /// Opens a store for one command: through its daemon where it is mounted, or the command that has it; else directly.
 pub fn open_backend(path: &Path, absent: Absent) -> Result<Arc<dyn Backend>> {
-    let path = locate::absolute(path)?;
+    let path = locate::in_whole_tree(path)?;
     match locate::mount_around(&path)? {
         Some(mount) => open_mounted(&mount, absent),
         None if is_cluster(&path) => Ok(Arc::new(cluster(&path)?)),
@@ -112,7 +112,7 @@ pub fn open_mounted(mount: &MountEntry, absent: Absent) -> Result<Arc<dyn Backen
 
 /// Refuses what would change something through a path in a read-only mount of a cluster; of a store its daemon does.
 pub fn check_writable(path: &Path) -> Result<()> {
-    let mount = locate::mount_around(&locate::absolute(path)?)?.filter(|mount| is_cluster(&mount.source));
+    let mount = locate::mount_around(&locate::in_whole_tree(path)?)?.filter(|mount| is_cluster(&mount.source));
     match mount {
         Some(mount) if WatchedMount::of_one_made(&mount.mount_point)?.is_read_only() => {
             Err(refusal(&mount.mount_point, since(&mount)))

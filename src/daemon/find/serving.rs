@@ -25,7 +25,7 @@ pub fn daemon_of(mount: &MountEntry) -> Result<Option<Client>> {
 
 /// The daemon that serves what a path (of a store, in a mount) or an address names; of an address the mount made last.
 pub fn serving(path: &Path) -> Result<Option<Client>> {
-    let path = locate::absolute(path)?;
+    let path = locate::in_whole_tree(path)?;
     if let Some(mount) = locate::mount_around(&path)? {
         return daemon_of(&mount);
     }

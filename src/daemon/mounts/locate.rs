@@ -3,12 +3,14 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// A mount of this filesystem, as the kernel has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountEntry {
     pub mount_point: PathBuf,
+    /// What of the tree is there; `/`: the whole of it.
+    pub root: PathBuf,
     /// The store's directory.
     pub source: PathBuf,
     /// Users other than the owner are let in.
@@ -21,8 +23,20 @@ pub struct MountEntry {
     pub connection: Option<u32>,
 }
 
-/// All mounts of this filesystem that this process can see.
+impl MountEntry {
+    /// Whether the whole tree is there, and not a part of it (mount --bind).
+    pub fn is_whole(&self) -> bool {
+        self.root == Path::new("/")
+    }
+}
+
+/// All mounts of whole trees of this filesystem that this process can see.
 pub fn mounts() -> Result<Vec<MountEntry>> {
+    Ok(all_mounts()?.into_iter().filter(MountEntry::is_whole).collect())
+}
+
+/// As [`mounts`], of parts of trees as well.
+pub fn all_mounts() -> Result<Vec<MountEntry>> {
     mounts_of("self")
 }
 
@@ -87,8 +101,8 @@ fn parse_line(line: &[u8]) -> Option<MountEntry> {
     let user = options.find_map(|option| std::str::from_utf8(option.strip_prefix(b"user_id=")?).ok()?.parse().ok());
     let device = std::str::from_utf8(fields.get(2)?).ok()?;
     let connection = device.split_once(':').and_then(|(_, minor)| minor.parse().ok());
-    let (mount_point, source) = (path(fields.get(4)?), path(fields.get(dash + 2)?));
-    Some(MountEntry { mount_point, source, allow_other, default_permissions, user, connection })
+    let (root, mount_point, source) = (path(fields.get(3)?), path(fields.get(4)?), path(fields.get(dash + 2)?));
+    Some(MountEntry { mount_point, root, source, allow_other, default_permissions, user, connection })
 }
 
 /// Undoes the kernel's `\ooo`.
@@ -114,7 +128,7 @@ fn unescape(field: &[u8]) -> Vec<u8> {
 /// The mount at exactly this path, which may be dead.
 pub fn mount_at(path: &Path) -> Result<Option<MountEntry>> {
     let path = absolute(path)?;
-    Ok(mounts()?.into_iter().rev().find(|mount| mount.mount_point == path))
+    Ok(all_mounts()?.into_iter().rev().find(|mount| mount.mount_point == path))
 }
 
 /// Whether what stands in place of a path is the address of a cluster.
@@ -130,7 +144,7 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
         return Ok(path.to_owned());
     }
     let absolute = std::path::absolute(path).map_err(|e| Error::io(path.display(), &e))?;
-    let mounts = mounts().unwrap_or_default();
+    let mounts = all_mounts().unwrap_or_default();
     let in_mount = |path: &Path| mounts.iter().any(|mount| path.starts_with(&mount.mount_point));
     let has_parents = absolute.components().any(|part| part == Component::ParentDir);
     // There are no links in a mount.
@@ -149,6 +163,31 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
         }
     }
     Ok(absolute)
+}
+
+/// As [`absolute`]; for a path where a part of a tree is (mount --bind) that in the mount of the whole.
+///
+/// Errors: that mount is not to be seen, or the part was removed.
+pub fn in_whole_tree(path: &Path) -> Result<PathBuf> {
+    let path = absolute(path)?;
+    let Some(part) = mount_around(&path)?.filter(|mount| !mount.is_whole()) else { return Ok(path) };
+    let is_same = |mount: &MountEntry| mount.connection.is_some() && mount.connection == part.connection;
+    let whole = mounts()?.into_iter().rev().find(is_same);
+    // The kernel's mark of what was removed (d_path).
+    let is_there = !part.root.as_os_str().as_bytes().ends_with(b"//deleted");
+    if let Some(whole) = whole.filter(|_| is_there) {
+        let parts = part.root.components().skip(1).chain(path.components().skip(part.mount_point.components().count()));
+        let found: PathBuf = whole.mount_point.components().chain(parts).collect();
+        if mount_around(&found)? == Some(whole) {
+            return Ok(found);
+        }
+    }
+    let (path, root, store) = (path.display(), part.root.display(), part.source.display());
+    let text = format!(
+        "{path} is where {root} of a mounted tree is bound, whose own mount is not to be seen, or the directory was \
+         removed: name the store instead, {store}, with the table, the row and the columns"
+    );
+    Err(Error::new(ErrorKind::NotFound, text))
 }
 
 /// The directory of the store (or the cluster) that a path names: itself, or the source of the mount that it is in.
@@ -221,6 +260,7 @@ mod tests {
         let (mount_point, source) = ("/mnt/a b".into(), r"/var/st\ore".into());
         let expected = MountEntry {
             mount_point,
+            root: "/".into(),
             source,
             allow_other: true,
             default_permissions: false,

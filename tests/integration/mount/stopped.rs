@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -148,4 +149,57 @@ fn mount_the_daemon_outlives_the_unmount_of_a_mount_that_is_not_its_own() {
     let pid = fixture.daemon_pid().to_string();
     let status = finished(spawn(&["status", fixture.store().to_str().unwrap()]));
     assert!(String::from_utf8_lossy(&status.stdout).contains(&format!("by pid {pid}")));
+}
+
+/// A part of a tree bound elsewhere, unbound when dropped.
+struct Bound(PathBuf);
+
+impl Bound {
+    fn new(part: &Path, at: PathBuf) -> Self {
+        let none: Option<&str> = None;
+        if part.is_dir() { fs::create_dir(&at) } else { fs::write(&at, "") }.unwrap();
+        nix::mount::mount(Some(part), &at, none, nix::mount::MsFlags::MS_BIND, none).unwrap();
+        Self(at)
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let _ = nix::mount::umount2(&self.0, nix::mount::MntFlags::MNT_DETACH);
+    }
+}
+
+/// And of nothing else whose names are the same from the root of the tree on.
+#[test]
+fn mount_a_path_where_a_part_of_the_tree_is_bound_is_of_that_part() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: only root binds mounts");
+        return;
+    }
+    let fixture = Fixture::new();
+    let rows = ["default/a/x", "a/x/r"].map(|row| fixture.mnt().join(row).join("f"));
+    for family in &rows {
+        fs::create_dir_all(family).unwrap();
+        fs::write(family.join("q"), family.to_str().unwrap()).unwrap();
+        fs::write(family.join("gone"), "").unwrap();
+        fs::remove_file(family.join("gone")).unwrap();
+    }
+    let said = |args: &[&str]| {
+        let output = finished(spawn(args));
+        assert!(output.status.success(), "{args:?}: {}", words(&output));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let bound = Bound::new(&fixture.mnt().join("default"), fixture.directory.path().join("bound"));
+    let path = |below: &str| bound.0.join(below).to_str().unwrap().to_owned();
+    assert_eq!(said(&["get", "--value", &path("a/x/f/q")]), rows[0].to_str().unwrap());
+    said(&["mv", &path("a/x"), &path("a/y")]);
+    assert!(bound.0.join("a/y/f/q").exists() && rows[1].join("q").exists());
+    said(&["purge", &path("a/y")]);
+    assert!(said(&["undelete", "--list", rows[1].to_str().unwrap()]).contains("gone"));
+    let file = Bound::new(&bound.0.join("a/y/f/q"), fixture.directory.path().join("file"));
+    assert_eq!(said(&["get", "--value", file.0.to_str().unwrap()]), rows[0].to_str().unwrap());
+    // Nothing is taken for what was removed.
+    fs::remove_dir_all(bound.0.join("a/y")).unwrap();
+    let output = finished(spawn(&["log", file.0.to_str().unwrap()]));
+    assert!(!output.status.success() && words(&output).contains("bound"), "{}", words(&output));
 }
