@@ -1,9 +1,11 @@
-//! How many versions of a column new-version families keep.
+//! How many versions of a column new-version families keep, and those that are counted.
 
-use crate::model::{FamilyRules, Timestamp};
+use crate::model::{FamilyRules, SeqNo, Timestamp};
 
 /// Versions that KEEP_VERSIONS_FOR keeps of a column at most: what an editor saves in an hour, not what a program writes.
 pub(super) const MOST: u32 = 100;
+/// Lives remembered for moments that are not known yet; bounds memory for very long columns.
+const MAX_LIVES: usize = 65_536;
 
 /// VERSIONS, and for how long after a newer one what is beyond them stays.
 #[derive(Clone, Copy, Debug)]
@@ -31,5 +33,94 @@ impl Limit {
     /// Whether at a moment so long has not passed since `ended`.
     pub fn is_recent(self, ended: Timestamp, at: Timestamp) -> bool {
         self.keep_for_ms > 0 && at.0 < ended.0.saturating_add_unsigned(self.keep_for_ms)
+    }
+}
+
+/// Live puts at some moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Count {
+    pub puts: u32,
+    /// The timestamps of the newest and of the oldest.
+    pub greatest: Timestamp,
+    pub least: Timestamp,
+}
+
+impl Count {
+    /// With one put more, older than all.
+    pub fn and(self, timestamp: Timestamp) -> Self {
+        let greatest = if self.puts == 0 { timestamp } else { self.greatest };
+        Self { puts: self.puts.saturating_add(1), greatest, least: timestamp }
+    }
+}
+
+/// First and last sequence number of a put's life, and its timestamp.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Life {
+    pub from: SeqNo,
+    pub to: SeqNo,
+    pub timestamp: Timestamp,
+}
+
+impl Life {
+    fn holds(&self, boundary: SeqNo) -> bool {
+        self.from <= boundary && boundary <= self.to
+    }
+}
+
+/// The lives of a column's puts, timestamps falling.
+#[derive(Debug)]
+pub(super) struct Lives {
+    lives: Vec<Life>,
+    /// None begins before it.
+    first: SeqNo,
+}
+
+impl Default for Lives {
+    fn default() -> Self {
+        Self { lives: Vec::new(), first: SeqNo(u64::MAX) }
+    }
+}
+
+impl Lives {
+    /// One that ends before it begins is none.
+    pub fn push(&mut self, life: Life) {
+        if life.from > life.to {
+            return;
+        }
+        // What was put again and again has one.
+        let follows =
+            |last: &&mut Life| last.timestamp == life.timestamp && last.from.0.checked_sub(1) == Some(life.to.0);
+        if let Some(last) = self.lives.last_mut().filter(follows) {
+            last.from = life.from;
+        } else if !self.are_full() {
+            self.lives.push(life);
+        } else {
+            return;
+        }
+        self.first = self.first.min(life.from);
+    }
+
+    /// No other one is remembered.
+    pub fn are_full(&self) -> bool {
+        self.lives.len() >= MAX_LIVES
+    }
+
+    pub fn clear(&mut self) {
+        self.lives.clear();
+        self.first = SeqNo(u64::MAX);
+    }
+
+    /// Those that a boundary lies in.
+    pub fn count_at(&self, boundary: SeqNo) -> Count {
+        let alive = self.lives.iter().filter(|life| life.holds(boundary));
+        alive.fold(Count::default(), |count, life| count.and(life.timestamp))
+    }
+
+    /// The timestamp of the oldest of them.
+    pub fn oldest_at(&self, boundary: SeqNo) -> Option<Timestamp> {
+        if boundary < self.first {
+            return None;
+        }
+        self.lives.iter().rev().find(|life| life.holds(boundary)).map(|life| life.timestamp)
     }
 }

@@ -9,13 +9,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::limit::Limit;
+use super::limit::{Count, Life, Limit, Lives};
 use crate::model::{CellKind, SeqNo, StoredCell, Timestamp, Tombstone};
 
 /// From this many on VERSIONS means all (HBase: Integer.MAX_VALUE).
 const UNLIMITED: u32 = i32::MAX as u32;
-/// Lives remembered for moments that are not known yet; bounds memory for very long columns.
-const MAX_LIVES: usize = 65_536;
 
 /// When something was written: by the clock, and within a millisecond by the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -157,23 +155,6 @@ impl Markers {
     }
 }
 
-/// Live puts at some moment.
-#[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    puts: u32,
-    /// The timestamps of the newest and of the oldest.
-    greatest: Timestamp,
-    least: Timestamp,
-}
-
-impl Count {
-    /// With one put more, older than all.
-    fn and(self, timestamp: Timestamp) -> Self {
-        let greatest = if self.puts == 0 { timestamp } else { self.greatest };
-        Self { puts: self.puts.saturating_add(1), greatest, least: timestamp }
-    }
-}
-
 /// How a deleted put stood among those that were alive with it to the end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rank {
@@ -190,13 +171,16 @@ pub(super) struct ColumnJudge {
     now: Timestamp,
     family: Markers,
     column: Markers,
+    /// Puts of the column so far.
+    puts: u32,
+    /// Whether so many puts were seen that VERSIONS may mask one: until then their lives tell what is counted.
+    is_counting: bool,
     /// Live puts before each boundary; one that is absent has none.
     counts: BTreeMap<SeqNo, Count>,
     live_now: Count,
     /// Of the put that was judged last.
     rank: Rank,
-    /// First and last sequence number of the lives of counted puts, and their timestamps.
-    lives: Vec<(SeqNo, SeqNo, Timestamp)>,
+    lives: Lives,
     previous: Option<(Timestamp, SeqNo)>,
 }
 
@@ -207,10 +191,12 @@ impl ColumnJudge {
             now,
             family: Markers::default(),
             column: Markers::default(),
+            puts: 0,
+            is_counting: false,
             counts: BTreeMap::new(),
             live_now: Count::default(),
             rank: Rank::default(),
-            lives: Vec::new(),
+            lives: Lives::default(),
             previous: None,
         }
     }
@@ -218,6 +204,7 @@ impl ColumnJudge {
     /// Forgets the column; tombstones of the family stay.
     pub fn start_column(&mut self) {
         self.column.clear();
+        (self.puts, self.is_counting) = (0, false);
         self.counts.clear();
         self.live_now = Count::default();
         self.lives.clear();
@@ -227,14 +214,19 @@ impl ColumnJudge {
     /// Remembers a tombstone of the family or of the current column.
     pub fn add(&mut self, tombstone: &StoredCell) {
         let boundary = tombstone.seq;
-        if !self.family.boundaries.contains_key(&boundary) && !self.column.boundaries.contains_key(&boundary) {
-            let alive = self.lives.iter().filter(|(from, to, _)| *from <= boundary && boundary <= *to);
-            let count = alive.fold(Count::default(), |count, (.., timestamp)| count.and(*timestamp));
-            if count.puts > 0 {
-                self.counts.insert(boundary, count);
-            }
+        let is_known = |markers: &Markers| markers.boundaries.contains_key(&boundary);
+        if self.is_counting && !is_known(&self.family) && !is_known(&self.column) {
+            self.count_lives(boundary);
         }
         if tombstone.kind.is_family_tombstone() { self.family.add(tombstone) } else { self.column.add(tombstone) }
+    }
+
+    /// Counts the lives that a boundary lies in.
+    fn count_lives(&mut self, boundary: SeqNo) {
+        let count = self.lives.count_at(boundary);
+        if count.puts > 0 {
+            self.counts.insert(boundary, count);
+        }
     }
 
     /// As many puts are alive as are kept now.
@@ -290,16 +282,25 @@ impl ColumnJudge {
         let end = died.map(|(seq, _)| seq).into_iter().chain(replaced).min();
         let last = end.unwrap_or(SeqNo(u64::MAX));
         self.rank = Rank::default();
+        if !self.counts_next() {
+            self.rank.newest_until = died.and_then(|(died, _)| self.lives.oldest_at(died));
+            self.lives.push(Life { from: put.seq, to: last, timestamp: put.timestamp });
+            if end.is_none() {
+                self.live_now = self.live_now.and(put.timestamp);
+            }
+            return false;
+        }
         for boundary in self.boundaries(put.seq, last) {
             let ends_it = died.filter(|(seq, _)| *seq == boundary).map(|(_, marker)| marker);
             let is_kept = self.count_at(boundary, put.timestamp)
                 || ends_it.is_some_and(|marker| self.is_recent_at(boundary, marker, put.timestamp));
             if !is_kept {
-                self.remember(put.seq, SeqNo(boundary.0.saturating_sub(1)), put.timestamp);
+                let to = SeqNo(boundary.0.saturating_sub(1));
+                self.lives.push(Life { from: put.seq, to, timestamp: put.timestamp });
                 return true;
             }
         }
-        self.remember(put.seq, last, put.timestamp);
+        self.lives.push(Life { from: put.seq, to: last, timestamp: put.timestamp });
         if end.is_some() {
             return false;
         }
@@ -308,6 +309,17 @@ impl ColumnJudge {
         }
         self.live_now = self.live_now.and(put.timestamp);
         false
+    }
+
+    /// Whether the next put has to be counted: with as many as are kept none of them is masked.
+    fn counts_next(&mut self) -> bool {
+        self.puts = self.puts.saturating_add(1);
+        let begins = !self.is_counting && (self.puts > self.limit.versions || self.lives.are_full());
+        if begins {
+            self.is_counting = true;
+            self.boundaries(SeqNo(0), SeqNo(u64::MAX)).into_iter().for_each(|boundary| self.count_lives(boundary));
+        }
+        self.is_counting
     }
 
     /// Counts one put more; `false`: there are VERSIONS already.
@@ -343,19 +355,5 @@ impl ColumnJudge {
         found.sort_unstable();
         found.dedup();
         found
-    }
-
-    fn remember(&mut self, from: SeqNo, to: SeqNo, timestamp: Timestamp) {
-        if from > to {
-            return;
-        }
-        // What was put again and again has one.
-        let follows =
-            |(start, _, of): &&mut (SeqNo, SeqNo, Timestamp)| *of == timestamp && start.0.checked_sub(1) == Some(to.0);
-        if let Some((start, ..)) = self.lives.last_mut().filter(follows) {
-            *start = from;
-        } else if self.lives.len() < MAX_LIVES {
-            self.lives.push((from, to, timestamp));
-        }
     }
 }
