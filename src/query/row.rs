@@ -327,7 +327,7 @@ impl RowQuery {
                 return Ok(Onward::NextRow);
             }
         }
-        part.found_cells |= reader.found_cells();
+        part.found_cells |= reader.cells_read() > 0;
         Ok(last)
     }
 }

@@ -26,7 +26,7 @@ pub struct FamilyReader<'a, S> {
     from: Qualifier,
     ready: VecDeque<VisibleCell>,
     ended: bool,
-    found_cells: bool,
+    cells_read: usize,
 }
 
 impl<'a, S: CellSource> FamilyReader<'a, S> {
@@ -39,7 +39,7 @@ impl<'a, S: CellSource> FamilyReader<'a, S> {
             Matcher::Classic(Box::new(ClassicMatcher::new(rules)))
         };
         let ended = rules.columns.is_some_and(|c| c.is_empty());
-        Self { source, rules, matcher, from: Qualifier::new(), ready: VecDeque::new(), ended, found_cells: false }
+        Self { source, rules, matcher, from: Qualifier::new(), ready: VecDeque::new(), ended, cells_read: 0 }
     }
 
     /// The next visible cell.
@@ -54,7 +54,7 @@ impl<'a, S: CellSource> FamilyReader<'a, S> {
             }
             match self.source.next()? {
                 Some(cell) => {
-                    self.found_cells = true;
+                    self.cells_read += 1;
                     self.take(cell)?;
                 }
                 None => self.end(),
@@ -94,9 +94,9 @@ impl<'a, S: CellSource> FamilyReader<'a, S> {
         }
     }
 
-    /// Whether a cell was stored where the reader looked, visible or not.
-    pub fn found_cells(&self) -> bool {
-        self.found_cells
+    /// Cells that were stored where the reader looked, visible or not.
+    pub fn cells_read(&self) -> usize {
+        self.cells_read
     }
 
     /// Nothing more is wanted of this row and family.

@@ -1,21 +1,20 @@
 //! When the live versions of a column were put, whose versions are read one by one: who has looked at two of them finds the
 //! others without passing over all that are newer.
 //!
-//! Known of a few columns, each until its family is written to, flushed or altered.
+//! Known of a few columns, each until it is written to, or its family is flushed or altered.
 
-use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Weak};
 
 use crate::Result;
 use crate::env::sync::Mutex;
 use crate::format::key;
-use crate::model::{FamilyId, FamilyRules, FamilySchema, Qualifier, SeqNo, StoredCell, Timestamp};
+use crate::model::{FamilyId, FamilyRules, FamilySchema, Qualifier, SeqNo, Timestamp};
 use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::Cursor;
 use crate::store::layout::runs::Layout;
 use crate::store::memory::memtable::Memtables;
-use crate::visibility::{CellSource, FamilyReader, ReadRules, View};
+use crate::visibility::{FamilyReader, ReadRules, View};
 
 /// Columns at most.
 const COLUMNS: usize = 16;
@@ -33,8 +32,7 @@ pub struct Asked<'a> {
     pub family: &'a FamilySchema,
     pub row: &'a [u8],
     pub qualifier: &'a Qualifier,
-    /// No cell of the family that the view may have has a greater number, but for those it was opened with; asked for after
-    /// the view was taken.
+    /// See [`Tracks::written_upto`](super::tracks::Tracks::written_upto).
     pub written_upto: SeqNo,
     pub now: Timestamp,
 }
@@ -108,10 +106,14 @@ impl History {
 }
 
 impl Histories {
-    /// The live versions of a column; `None`: it was not asked for since it changed.
+    /// The live versions of a column; `None`: it was not asked for since it changed, or its cells lie among tombstones of the
+    /// family, as those of the empty qualifier do.
     ///
     /// Errors: as walks over columns.
     pub fn live(&self, of: Asked<'_>) -> Result<Option<Arc<Live>>> {
+        if of.qualifier.is_empty() {
+            return Ok(None);
+        }
         let column = key::column_prefix(&key::row_prefix(of.row), of.qualifier);
         match self.ask(of, &column) {
             Known::Nothing => Ok(None),
@@ -150,47 +152,22 @@ impl Histories {
     }
 }
 
-/// Hands on cells, and counts the puts among them.
-struct Counted<'c, S> {
-    cells: S,
-    puts: &'c Cell<usize>,
-}
-
-impl<S: CellSource> CellSource for Counted<'_, S> {
-    fn next(&mut self) -> Result<Option<StoredCell>> {
-        let cell = self.cells.next()?;
-        self.puts.set(self.puts.get() + usize::from(cell.as_ref().is_some_and(|cell| cell.kind.is_put())));
-        Ok(cell)
-    }
-
-    fn skip_column(&mut self, qualifier: &[u8]) -> Result<()> {
-        self.cells.skip_column(qualifier)
-    }
-
-    fn seek_column(&mut self, qualifier: &[u8]) -> Result<()> {
-        self.cells.seek_column(qualifier)
-    }
-}
-
 /// The live versions of a column; none where VERSIONS may drop some: which ones, the time decides as well.
 fn live_of(of: Asked<'_>) -> Result<Live> {
     let prefix = key::row_prefix(of.row);
     let mut cursor = Cursor::of_column(of.view, of.family.id, &prefix, &key::column_prefix(&prefix, of.qualifier))?;
-    let puts = Cell::new(0);
-    let cells = Counted { cells: cursor.row(prefix), puts: &puts };
     let columns = BTreeSet::from([of.qualifier.clone()]);
     let plain = ReadRules::plain(&of.family.rules, of.now);
     let rules = ReadRules { columns: Some(&columns), max_versions: u32::MAX, view: View::WithKept, ..plain };
     let most = VERSIONS.min(of.family.rules.versions as usize);
-    let (mut reader, mut shown) = (FamilyReader::new(cells, rules), Vec::new());
-    while let Some(visible) = reader.next()? {
-        if puts.get() > most {
+    let (mut reader, mut shown) = (FamilyReader::new(cursor.row(prefix), rules), Vec::new());
+    loop {
+        let visible = reader.next()?;
+        if reader.cells_read() > most {
             return Ok(Live::default());
         }
+        let Some(visible) = visible else { break };
         shown.push((visible.cell.timestamp, visible.deleted_at.is_none()));
-    }
-    if puts.get() > most {
-        return Ok(Live::default());
     }
     shown.sort_unstable_by(|one, other| other.cmp(one));
     let is_alone = |at: usize| {

@@ -28,8 +28,6 @@ pub struct FamilyTrack {
     pub expiring: AtomicBool,
     /// A tombstone of a column with a greater number was written after every put of the column that is not later.
     pub unordered_upto: AtomicU64,
-    /// No cell that was written since the store was opened, and that anyone sees, has a greater number.
-    pub written_upto: AtomicU64,
 }
 
 /// Of all families; bounded by their number.
@@ -105,16 +103,17 @@ impl Tracks {
         }
     }
 
-    /// See [`FamilyTrack::written_upto`]; after the view was taken.
-    pub fn written_upto(&self, family: FamilyId) -> SeqNo {
-        SeqNo(self.with(family, |track| track.written_upto.load(Ordering::Acquire)))
+    /// No cell that decides about a column, was written since the store was opened and is seen has a greater number; after
+    /// the view was taken.
+    pub fn written_upto(&self, family: FamilyId, row: &[u8], qualifier: &[u8]) -> SeqNo {
+        // Tombstones of the family have an empty one.
+        self.recent.written_upto(family, row, qualifier).max(self.recent.written_upto(family, row, &[]))
     }
 
     /// A cell is about to be seen; whether none that was written to its column since the store was opened is as late.
     pub fn note_cell(&self, cell: &LogCell<'_>, seq: SeqNo) -> bool {
-        let before = self.recent.note((cell.family, cell.row, cell.qualifier), cell.timestamp);
+        let before = self.recent.note((cell.family, cell.row, cell.qualifier), cell.timestamp, seq);
         self.with(cell.family, |track| {
-            track.written_upto.fetch_max(seq.0, Ordering::AcqRel);
             track.max_timestamp.fetch_max(cell.timestamp.0, Ordering::AcqRel);
             if cell.tags.ttl_ms.is_some() {
                 track.expiring.store(true, Ordering::Release);

@@ -75,8 +75,10 @@ pub fn newest_in(
             return Ok(Some(visibility::version_info(VisibleCell::live(cell), &family.rules, now)));
         }
     }
-    let asked = Asked { view, family, row, qualifier, written_upto: engine.tracks.written_upto(family.id), now };
-    if let Some(found) = live_at(engine, asked, range)? {
+    let only = Timestamp(range.min);
+    if range == TimeRange::at(only)
+        && let Some(found) = live_at(engine, asked(engine, view, family, (row, qualifier), now), only)?
+    {
         return Ok(Some(found));
     }
     let settled_after = engine.tracks.settled_after(family.id);
@@ -85,15 +87,20 @@ pub fn newest_in(
     visibility::newest(cursor.row(prefix), rules, qualifier)
 }
 
-/// The version at the timestamp that a range is of, if it is known to be live.
-fn live_at(engine: &Engine, of: Asked<'_>, range: TimeRange) -> Result<Option<CellInfo>> {
-    let timestamp = Timestamp(range.min);
-    // Tombstones of the family lie among the cells of the empty qualifier.
-    if range != TimeRange::at(timestamp) || of.qualifier.is_empty() {
-        return Ok(None);
-    }
+fn asked<'a>(
+    engine: &Engine,
+    view: &'a ReadView,
+    family: &'a FamilySchema,
+    (row, qualifier): (&'a [u8], &'a Qualifier),
+    now: Timestamp,
+) -> Asked<'a> {
+    Asked { view, family, row, qualifier, written_upto: engine.tracks.written_upto(family.id, row, qualifier), now }
+}
+
+/// The version at a timestamp, if it is known to be live.
+fn live_at(engine: &Engine, of: Asked<'_>, timestamp: Timestamp) -> Result<Option<CellInfo>> {
     match engine.histories.live(of)? {
-        Some(live) if live.has(timestamp) => Ok(shown_at(of, &[timestamp])?.and_then(|found| found.into_iter().next())),
+        Some(live) if live.has(timestamp) => Ok(shown_at(of, &[timestamp])?.and_then(|mut found| found.pop())),
         _ => Ok(None),
     }
 }
@@ -183,16 +190,14 @@ pub fn list_versions(
     let catalogue = engine.catalogue.load();
     let family = family(engine.table(&catalogue, &column.table)?, &column.family)?;
     let (view, now) = (engine.view(), engine.now());
-    if let Some(before) = before {
-        let (row, qualifier) = (&column.row, &column.qualifier);
-        let asked =
-            Asked { view: &view, family, row, qualifier, written_upto: engine.tracks.written_upto(family.id), now };
-        if let Some(found) = live_before(engine, asked, before, limit)? {
-            return Ok(found);
-        }
+    let of = (column.row.as_slice(), &column.qualifier);
+    if let Some(before) = before
+        && let Some(found) = live_before(engine, asked(engine, &view, family, of, now), before, limit)?
+    {
+        return Ok(found);
     }
     let mut found = Vec::new();
-    visit_versions(engine, &view, family, (&column.row, &column.qualifier), which, |visible| {
+    visit_versions(engine, &view, family, of, which, |visible| {
         if found.len() < limit && before.is_none_or(|before| visible.cell.timestamp < before) {
             found.push(visibility::version_info(visible, &family.rules, now));
         }
@@ -204,9 +209,6 @@ pub fn list_versions(
 /// The versions before a time, if all that is shown of the column is known to be live.
 fn live_before(engine: &Engine, of: Asked<'_>, before: Timestamp, limit: usize) -> Result<Option<Vec<CellInfo>>> {
     of.view.check_doubt()?;
-    if of.qualifier.is_empty() {
-        return Ok(None);
-    }
     match engine.histories.live(of)? {
         Some(live) if live.are_all => {
             let rest = live.before(before);
