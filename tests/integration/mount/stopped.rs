@@ -132,33 +132,14 @@ fn mount_silent_clients_hold_nothing_up_and_are_let_go() {
     assert!(status().status.success());
 }
 
-#[test]
-fn mount_the_daemon_outlives_the_unmount_of_a_mount_that_is_not_its_own() {
-    if !nix::unistd::geteuid().is_root() {
-        println!("skipped: only root binds mounts");
-        return;
-    }
-    let fixture = Fixture::new();
-    let copy = fixture.directory.path().join("copy");
-    fs::create_dir(&copy).unwrap();
-    let none: Option<&str> = None;
-    nix::mount::mount(Some(&fixture.mnt()), &copy, none, nix::mount::MsFlags::MS_BIND, none).unwrap();
-    let output = finished(spawn(&["umount", copy.to_str().unwrap()]));
-    assert!(output.status.success(), "{}", words(&output));
-    assert!(fixture.path("t").is_dir() && !copy.join("default").exists());
-    let pid = fixture.daemon_pid().to_string();
-    let status = finished(spawn(&["status", fixture.store().to_str().unwrap()]));
-    assert!(String::from_utf8_lossy(&status.stdout).contains(&format!("by pid {pid}")));
-}
-
-/// A part of a tree bound elsewhere, unbound when dropped.
+/// A tree or a part of one bound elsewhere, unbound when dropped.
 struct Bound(PathBuf);
 
 impl Bound {
-    fn new(part: &Path, at: PathBuf) -> Self {
+    fn new(bound: &Path, at: PathBuf) -> Self {
         let none: Option<&str> = None;
-        if part.is_dir() { fs::create_dir(&at) } else { fs::write(&at, "") }.unwrap();
-        nix::mount::mount(Some(part), &at, none, nix::mount::MsFlags::MS_BIND, none).unwrap();
+        if bound.is_dir() { fs::create_dir(&at) } else { fs::write(&at, "") }.unwrap();
+        nix::mount::mount(Some(bound), &at, none, nix::mount::MsFlags::MS_BIND, none).unwrap();
         Self(at)
     }
 }
@@ -167,6 +148,22 @@ impl Drop for Bound {
     fn drop(&mut self) {
         let _ = nix::mount::umount2(&self.0, nix::mount::MntFlags::MNT_DETACH);
     }
+}
+
+#[test]
+fn mount_the_daemon_outlives_the_unmount_of_a_mount_that_is_not_its_own() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: only root binds mounts");
+        return;
+    }
+    let fixture = Fixture::new();
+    let Bound(copy) = &Bound::new(&fixture.mnt(), fixture.directory.path().join("copy"));
+    let output = finished(spawn(&["umount", copy.to_str().unwrap()]));
+    assert!(output.status.success(), "{}", words(&output));
+    assert!(fixture.path("t").is_dir() && !copy.join("default").exists());
+    let pid = fixture.daemon_pid().to_string();
+    let status = finished(spawn(&["status", fixture.store().to_str().unwrap()]));
+    assert!(String::from_utf8_lossy(&status.stdout).contains(&format!("by pid {pid}")));
 }
 
 /// And of nothing else whose names are the same from the root of the tree on.
