@@ -36,6 +36,20 @@ fn what_was_deleted_in_that_time_stays_as_deleted() {
     assert_eq!(kept(&purged, cells), [(93, 94)], "purged is purged");
 }
 
+/// Whose place a restored version takes, that one stays for so long as well.
+#[test]
+fn what_a_restored_version_outranks_stays_from_when_it_was_the_newest() {
+    let restored = written(restored(97, 98, 1), 90);
+    let end = |kind, at, seq, clock| written(tombstone(kind, "q", at, seq), clock);
+    let together = vec![restored.clone(), put("q", 80, 2), put("q", 84, 3), end(Tombstone::Column, 92, 4, 92)];
+    assert_eq!(kept(&recent(2, 15), together.clone()), [(97, 98), (84, 92)], "80 was the newest until 84");
+    assert_eq!(kept(&recent(2, 17), together), [(97, 98), (84, 92), (80, 92)]);
+    let alone =
+        [put("q", 84, 2), end(Tombstone::Version, 84, 3, 85), put("q", 80, 4), end(Tombstone::Column, 92, 5, 92)];
+    let alone = [vec![restored], alone.to_vec()].concat();
+    assert_eq!(kept(&recent(2, 15), alone), [(97, 98), (84, 84), (80, 92)], "80 was until 92");
+}
+
 #[test]
 fn a_programs_writes_are_not_all_kept() {
     let cells: Vec<StoredCell> = (1..=500).map(|n| put("q", 99, n)).collect();
