@@ -251,16 +251,9 @@ pub struct UndropArgs {
 }
 
 #[derive(Args)]
-pub struct TableArgs {
-    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
-    pub store: PathBuf,
-    /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
-    pub table: String,
-}
-
-#[derive(Args)]
 pub struct DescribeArgs {
-    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..; or the
+    /// path of the table in a mount, and no TABLE behind it
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -287,7 +280,8 @@ pub struct CreateArgs {
 
 #[derive(Args)]
 pub struct AlterArgs {
-    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..; or the
+    /// path of the table in a mount, and no TABLE behind it
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,

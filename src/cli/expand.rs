@@ -1,11 +1,15 @@
-//! A path of a mount in the place of STORE TABLE ROW FAMILY:QUALIFIER, for commands that change a row.
+//! A path of a mount in the place of STORE TABLE ROW FAMILY:QUALIFIER, for commands that change a row, and of STORE TABLE for
+//! those about tables.
 //!
 //! Their arguments have an order that tells them apart, so the path is spelt out before they are read.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
+use clap::{Command, CommandFactory};
+
+use super::args::Cli;
 use super::given::wrong;
 use super::path::{is_inside, mount_and_place};
 use crate::Result;
@@ -13,19 +17,28 @@ use crate::env::admit_other_owners;
 use crate::model::{RowKey, TableName, to_string_binary};
 use crate::tree::place::Place;
 
-const COMMANDS: [&str; 5] = ["put", "delete", "deleteall", "incr", "append"];
-/// Options of these that have a value.
-const VALUED: [&str; 3] = ["--ttl", "--if-value", "--if-column"];
+const OF_ROWS: [&str; 5] = ["put", "delete", "deleteall", "incr", "append"];
+const OF_TABLES: [&str; 9] =
+    ["describe", "alter", "truncate", "drop", "compact", "create-index", "drop-index", "create-check", "drop-check"];
 
 const OTHER_OWNER: &str = "--other-owner";
 
 /// The command line, the program's name first, with such a path spelt out.
 pub fn expanded(mut arguments: Vec<OsString>) -> Result<Vec<OsString>> {
-    let Some(command) = positional(&arguments, 1) else { return Ok(arguments) };
-    if !COMMANDS.iter().any(|name| arguments[command] == *name) {
+    let cli = Cli::command();
+    let Some(at) = positionals(&arguments, 1, &cli).next() else { return Ok(arguments) };
+    let is_of = |names: &[&str]| names.iter().any(|name| arguments[at] == *name);
+    let is_of_table = is_of(&OF_TABLES);
+    let Some(command) = cli.find_subcommand(&arguments[at]).filter(|_| is_of_table || is_of(&OF_ROWS)) else {
+        return Ok(arguments);
+    };
+    let given: Vec<usize> = positionals(&arguments, at + 1, command).collect();
+    let Some(&at) = given.first() else { return Ok(arguments) };
+    // Where the table follows, the path stands for the store.
+    if is_of_table && !misses_one(command, &given[1..].iter().map(|at| arguments[*at].as_os_str()).collect::<Vec<_>>())
+    {
         return Ok(arguments);
     }
-    let Some(at) = positional(&arguments, command + 1) else { return Ok(arguments) };
     let path = Path::new(&arguments[at]);
     // What cannot be asked is told by the command itself.
     if !is_inside(path).unwrap_or(false) {
@@ -36,17 +49,35 @@ pub fn expanded(mut arguments: Vec<OsString>) -> Result<Vec<OsString>> {
         admit_other_owners();
     }
     let (mount, place) = mount_and_place(path)?;
+    if is_of_table && !matches!(place, Place::Root | Place::Namespace(_) | Place::Table(_)) {
+        return Err(wrong("give the path of a table"));
+    }
     if let Some(parts) = parts(&place)? {
         arguments.splice(at..=at, std::iter::once(mount.into_os_string()).chain(parts));
     }
     Ok(arguments)
 }
 
-/// Where the first argument from `from` on is that is no option and no option's value.
-fn positional(arguments: &[OsString], from: usize) -> Option<usize> {
-    let is_option = |at: &usize| arguments[*at].as_encoded_bytes().starts_with(b"-");
-    let is_valued = |at: usize| VALUED.iter().any(|option| arguments[at] == *option);
-    (from..arguments.len()).find(|at| !is_option(at) && !is_valued(at - 1))
+/// Where the arguments from `from` on are that are no options and no options' values.
+fn positionals<'a>(arguments: &'a [OsString], from: usize, command: &'a Command) -> impl Iterator<Item = usize> + 'a {
+    let is_option = |at: usize| arguments[at].as_encoded_bytes().starts_with(b"-");
+    (from..arguments.len()).filter(move |at| !is_option(*at) && !takes_next(command, &arguments[at - 1]))
+}
+
+/// Whether what follows is the value of this argument.
+fn takes_next(command: &Command, argument: &OsStr) -> bool {
+    command.get_opts().any(|option| {
+        let long = option.get_long().is_some_and(|name| argument == format!("--{name}").as_str());
+        let short = option.get_short().is_some_and(|name| argument == format!("-{name}").as_str());
+        (long || short) && option.get_action().takes_values() && !option.is_require_equals_set()
+    })
+}
+
+/// Whether of the arguments behind STORE one is missing; families of `alter` have a comma, names of tables none.
+fn misses_one(command: &Command, behind: &[&OsStr]) -> bool {
+    let needed = command.get_positionals().skip(1).filter(|argument| argument.is_required_set()).count();
+    let is_family = |argument: &&OsStr| argument.as_encoded_bytes().contains(&b',');
+    behind.len() < needed || command.get_name() == "alter" && behind.first().is_some_and(is_family)
 }
 
 /// TABLE, ROW and FAMILY:QUALIFIER as far as the place says; `None`: it is a part of the store, whose table follows.
@@ -78,15 +109,36 @@ fn spelt(key: &[u8]) -> OsString {
 mod tests {
     use super::*;
 
+    fn given(line: &str) -> (Vec<String>, bool) {
+        let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let cli = Cli::command();
+        let command = cli.find_subcommand(&arguments[1]).unwrap();
+        let given: Vec<&OsStr> = positionals(&arguments, 2, command).map(|at| arguments[at].as_os_str()).collect();
+        let names = given.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
+        (names, misses_one(command, given.get(1..).unwrap_or_default()))
+    }
+
     #[test]
     fn the_path_is_what_is_no_option_and_no_value_of_one() {
-        let of = |line: &str| {
-            let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            positional(&arguments, 2).map(|at| arguments[at].clone())
-        };
-        assert_eq!(of("cellfs put --ttl 5 --if-absent PATH VALUE"), Some("PATH".into()));
-        assert_eq!(of("cellfs put PATH --ttl 5 VALUE"), Some("PATH".into()));
-        assert_eq!(of("cellfs put --if-absent"), None);
+        let first = |line: &str| given(line).0.first().cloned();
+        assert_eq!(first("cellfs put --ttl 5 --if-absent PATH VALUE").as_deref(), Some("PATH"));
+        assert_eq!(first("cellfs put PATH --ttl 5 VALUE").as_deref(), Some("PATH"));
+        assert_eq!(first("cellfs put --if-absent"), None);
+        assert_eq!(first("cellfs describe --columns PATH").as_deref(), Some("PATH"));
+        assert_eq!(first("cellfs create-index --columns f:q PATH NAME").as_deref(), Some("PATH"));
         assert_eq!(spelt(b"-1 \xFF"), "\\x2D1 \\xFF");
+    }
+
+    #[test]
+    fn a_path_is_of_a_table_where_none_follows() {
+        let misses = |line: &str| given(line).1;
+        for line in ["describe P", "drop --now P", "compact P --major", "alter P --set A=B", "alter P f,VERSIONS=3 g"] {
+            assert!(misses(&format!("cellfs {line}")), "{line}");
+        }
+        for line in ["describe P t", "compact P t f", "compact P t", "alter P t --set A=B", "alter P t f,VERSIONS=3"] {
+            assert!(!misses(&format!("cellfs {line}")), "{line}");
+        }
+        assert!(misses("cellfs create-index P name --columns f:q") && misses("cellfs drop-check P f name"));
+        assert!(!misses("cellfs create-index P t name --columns f:q") && !misses("cellfs drop-check P t f name"));
     }
 }

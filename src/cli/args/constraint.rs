@@ -11,7 +11,8 @@ use clap::Args;
 /// stored already is judged first, while writers go on; exit status 2, and nothing changed, if something breaks it: the
 /// first rows, columns and reasons are told. No two rows with one value: create-index --unique.
 pub struct CreateCheckArgs {
-    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..; or the
+    /// path of the table in a mount, and no TABLE behind it
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -39,7 +40,8 @@ pub struct CreateCheckArgs {
 
 #[derive(Args)]
 pub struct DropCheckArgs {
-    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..; or the
+    /// path of the table in a mount, and no TABLE behind it
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,

@@ -12,7 +12,8 @@ use clap::Args;
 /// store: who does not wait for it any more (Ctrl-C) keeps it. Exit status 2, and no index: it is to be unique, and
 /// two rows have the same values, or a value is longer than 16 KiB.
 pub struct CreateIndexArgs {
-    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..; or the
+    /// path of the table in a mount, and no TABLE behind it
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -35,7 +36,8 @@ pub struct CreateIndexArgs {
 
 #[derive(Args)]
 pub struct DropIndexArgs {
-    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..; or the
+    /// path of the table in a mount, and no TABLE behind it
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,

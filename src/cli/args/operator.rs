@@ -193,7 +193,8 @@ pub struct DemoArgs {
 
 #[derive(Args)]
 pub struct DropArgs {
-    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..; or the
+    /// path of the table in a mount, and no TABLE behind it
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,
@@ -212,7 +213,8 @@ pub struct FlushArgs {
 
 #[derive(Args)]
 pub struct CompactArgs {
-    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..; or the
+    /// path of the table in a mount, and no TABLE behind it
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE
     pub table: String,

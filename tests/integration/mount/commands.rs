@@ -158,6 +158,40 @@ fn mount_a_path_of_a_table_is_counted() {
 }
 
 #[test]
+fn mount_a_path_of_a_table_stands_for_it_where_no_table_follows() {
+    let fixture = Fixture::new();
+    let path = |path: &str| fixture.path(path).into_os_string().into_string().unwrap();
+    let (table, row) = (path("t"), path("t/r"));
+    run(&fixture, &["put", &table, "r", "f:q", "v"]);
+    run(&fixture, &["alter", &table, "f,VERSIONS=7", "g"]);
+    run(&fixture, &["alter", &table, "--set", "MAX_FILESIZE=5000000000"]);
+    let described = run(&fixture, &["describe", &table]);
+    assert_eq!(described, run(&fixture, &["describe", fixture.store().to_str().unwrap(), "t"]));
+    assert!(described.contains("VERSIONS=7") && described.contains("family g") && described.contains("MAX_FILESIZE"));
+    run(&fixture, &["compact", "--major", &table]);
+    run(&fixture, &["create-index", "--columns", "f:q", &table, "by_q"]);
+    run(&fixture, &["create-check", &table, "f", "texts", "--type", "utf8"]);
+    let described = run(&fixture, &["describe", &table]);
+    assert!(described.contains("index by_q") && described.contains("check texts of f"), "{described}");
+    run(&fixture, &["drop-index", &table, "by_q"]);
+    run(&fixture, &["drop-check", &table, "f", "texts"]);
+    // Where a table follows, the path stands for its store.
+    run(&fixture, &["create", fixture.store().to_str().unwrap(), "u", "f"]);
+    assert!(run(&fixture, &["describe", &table, "u"]).starts_with("table u "));
+    run(&fixture, &["alter", &table, "u", "f,VERSIONS=9"]);
+    assert!(run(&fixture, &["describe", &path("u")]).contains("VERSIONS=9"));
+    run(&fixture, &["drop", &table, "u"]);
+    assert!(!fixture.path("u").exists());
+    let refused = fixture.cellfs(&["drop", &row]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("the path of a table"), "{refused:?}");
+    run(&fixture, &["truncate", &table]);
+    assert!(fixture.path("t").is_dir() && names(&fixture.path("t")).is_empty());
+    run(&fixture, &["drop", &table]);
+    assert!(!fixture.path("t").exists());
+}
+
+#[test]
 fn mount_attributes_without_effect_say_so() {
     let fixture = Fixture::new();
     let errors = || fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap();
