@@ -1,7 +1,8 @@
 //! When the live versions of a column were put, whose versions are read one by one: who has looked at two of them finds the
 //! others without passing over all that are newer.
 //!
-//! Known of a few columns, each until it is written to, or its family is flushed or altered.
+//! Known of a few columns, each until it is written to, but for single versions that are removed, or its family is flushed
+//! or altered.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -9,6 +10,7 @@ use std::sync::{Arc, Weak};
 use crate::Result;
 use crate::env::sync::Mutex;
 use crate::format::key;
+use crate::log::LogCell;
 use crate::model::{FamilyId, FamilyRules, FamilySchema, Qualifier, SeqNo, Timestamp};
 use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::Cursor;
@@ -37,7 +39,8 @@ pub struct Asked<'a> {
     pub now: Timestamp,
 }
 
-/// The live versions of a column, of which VERSIONS drops none.
+/// The live versions of a column, of which VERSIONS drops none; but for some that were removed since by themselves, as their
+/// own tombstones tell whoever looks at them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Live {
     /// Their timestamps, falling; without those at which deleted versions are kept as well.
@@ -71,7 +74,8 @@ struct History {
     /// What the keys of its cells begin with.
     column: Vec<u8>,
     rules: FamilyRules,
-    read_point: SeqNo,
+    /// All that was written to the column up to this number is known, but for tombstones of single versions.
+    upto: SeqNo,
     // Weak ones keep their place: nothing else is taken for them.
     tables: Weak<Memtables>,
     layout: Weak<Layout>,
@@ -84,7 +88,7 @@ impl History {
             family: of.family.id,
             column,
             rules: of.family.rules.clone(),
-            read_point: of.view.read_point,
+            upto: of.view.read_point,
             tables: Arc::downgrade(&of.view.tables),
             layout: Arc::downgrade(&of.view.layout),
             live: None,
@@ -93,8 +97,8 @@ impl History {
 
     /// Whether the view has the same cells of the column, judged in the same way.
     fn holds_for(&self, of: Asked<'_>) -> bool {
-        of.written_upto <= self.read_point
-            && self.read_point <= of.view.read_point
+        of.written_upto <= self.upto
+            && self.upto <= of.view.read_point
             && Weak::as_ptr(&self.tables) == Arc::as_ptr(&of.view.tables)
             && Weak::as_ptr(&self.layout) == Arc::as_ptr(&of.view.layout)
             && self.rules == of.family.rules
@@ -119,6 +123,17 @@ impl Histories {
             Known::Nothing => Ok(None),
             Known::Asked => Ok(Some(self.learn(of, column, live_of(of)?))),
             Known::Live(live) => Ok(Some(live)),
+        }
+    }
+
+    /// The tombstone of a version is about to be seen, the only cell of its number: nothing else changes; `before` is as
+    /// [`Asked::written_upto`], without it. Order: calls are in that of the numbers.
+    pub fn end_version(&self, cell: &LogCell<'_>, before: SeqNo, seq: SeqNo) {
+        let column = key::column_prefix(&key::row_prefix(cell.row), cell.qualifier);
+        let mut all = self.0.lock();
+        let is_it = |history: &&mut History| history.family == cell.family && history.column == column;
+        if let Some(history) = all.iter_mut().find(is_it).filter(|history| before <= history.upto) {
+            history.upto = seq;
         }
     }
 

@@ -11,7 +11,7 @@ use crate::format::key;
 use crate::log::{Batch, LogCell, TakeCell};
 use crate::model::{
     CellInfo, CellKind, FamilyId, FamilySchema, Generation, Qualifier, SeqNo, Shared, StoredCell, TableSchema,
-    Timestamp, ValueBytes, ValueRef,
+    Timestamp, Tombstone, ValueBytes, ValueRef,
 };
 use crate::store::cursor::lent::{HERE, no_tags};
 use crate::store::engine::Engine;
@@ -126,9 +126,13 @@ impl Batch for Writing<'_, '_> {
     }
 
     fn publish(&mut self, seq: SeqNo) {
-        let parts = self.engine.views.now();
+        let (parts, is_alone) = (self.engine.views.now(), self.cells.len() == 1);
         for ready in &mut self.cells {
             ready.cell.set_seq(ready.kind, seq);
+            if is_alone && ready.kind == CellKind::Tombstone(Tombstone::Version) {
+                let before = self.engine.tracks.written_upto(ready.family.id, ready.row, &ready.qualifier);
+                self.engine.histories.end_version(&ready.to_log(), before, seq);
+            }
             let is_latest = self.engine.tracks.note_cell(&ready.to_log(), seq);
             if !is_latest && ready.kind.is_put() && !parts.tables.has_first(ready.family.id, ready.cell.key()) {
                 self.engine.tracks.note_unordered(ready.family.id, seq);

@@ -25,7 +25,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => at.clone().prop_map(|at| Step::Put { at, ttl_ms: None }),
         2 => (at.clone(), 1..40u64).prop_map(|(at, ttl)| Step::Put { at, ttl_ms: Some(ttl) }),
-        4 => (0..4u8, at.clone(), any::<bool>()).prop_map(|(kind, at, erases)| Step::Delete { kind, at, erases }),
+        4 => (0..5u8, at.clone(), any::<bool>()).prop_map(|(kind, at, erases)| Step::Delete { kind, at, erases }),
         2 => at.prop_map(Step::Touch),
         2 => Just(Step::Elsewhere),
         1 => Just(Step::Flush),
@@ -47,12 +47,15 @@ fn apply(store: &Store, env: &SimEnv, first: Timestamp, (n, step): (usize, &Step
         }
         Step::Delete { kind, at, erases } => {
             let (family, qualifier) = ("f".to_owned(), b"q".to_vec());
-            let kind = match kind {
-                0 | 1 => DeleteKind::Version { family, qualifier },
-                2 => DeleteKind::Column { family, qualifier },
-                _ => DeleteKind::Family { family },
-            };
-            change(Mutation::Delete(vec![DeleteMarker { kind, time: Time::At(time(at)), erases }]));
+            let version = DeleteKind::Version { family: family.clone(), qualifier: qualifier.clone() };
+            let column = DeleteKind::Column { family: family.clone(), qualifier };
+            let marker = |kind, at| DeleteMarker { kind, time: Time::At(time(at)), erases };
+            change(Mutation::Delete(match kind {
+                0 | 1 => vec![marker(version, at)],
+                2 => vec![marker(column, at)],
+                3 => vec![marker(DeleteKind::Family { family }, at)],
+                _ => vec![marker(version, at), marker(column, at - 2)],
+            }));
         }
         Step::Touch(at) => {
             let q = column("r", "q");
@@ -148,6 +151,12 @@ proptest! {
     }
 }
 
+fn looks_of(store: &Store, what: &dyn Fn()) -> u64 {
+    let before = store.engine.views.looks();
+    what();
+    store.engine.views.looks() - before
+}
+
 /// What was learned of a column is used, whatever is written elsewhere: of a long history no newer version is passed over
 /// again.
 #[test]
@@ -160,11 +169,7 @@ fn a_version_of_a_long_history_is_found_without_those_that_are_newer() {
     for at in 0..VERSIONS {
         apply(&store, &env, first, (at as usize, &Step::Put { at, ttl_ms: None }));
     }
-    let looks = |what: &dyn Fn()| {
-        let before = store.engine.views.looks();
-        what();
-        store.engine.views.looks() - before
-    };
+    let looks = |what: &dyn Fn()| looks_of(&store, what);
     let all = || {
         for at in 0..VERSIONS {
             if at % 10 == 0 {
@@ -178,5 +183,31 @@ fn a_version_of_a_long_history_is_found_without_those_that_are_newer() {
         let (alone, listed) = (looks(&all), looks(&|| assert_eq!(paged(&store, 10).len(), VERSIONS as usize)));
         assert!(alone < most && listed < most, "flushed: {is_flushed}, {alone} cells for each, {listed} for a listing");
         store.flush(None).unwrap();
+    }
+}
+
+/// Who removes versions one by one finds each without passing over those that are left.
+#[test]
+fn what_is_known_of_a_column_stays_where_single_versions_are_removed() {
+    const VERSIONS: i64 = 5_000;
+    for keeping in ["TRUE", "FALSE"] {
+        let env = SimEnv::new();
+        let store = open(&env);
+        let attributes = [("VERSIONS", "100000"), ("NEW_VERSION_BEHAVIOR", "true"), ("KEEP_DELETED_CELLS", keeping)];
+        create(&store, &attributes);
+        let first = store.now();
+        for at in 0..VERSIONS {
+            apply(&store, &env, first, (at as usize, &Step::Put { at, ttl_ms: None }));
+        }
+        let is_there = |at| store.newest(&column("r", "q"), TimeRange::at(Timestamp(first.0 + at))).unwrap().is_some();
+        let looks = looks_of(&store, &|| {
+            for at in (0..VERSIONS).step_by(2) {
+                assert!(is_there(at));
+                apply(&store, &env, first, (0, &Step::Delete { kind: 0, at, erases: false }));
+                assert!(is_there(at + 1));
+            }
+        });
+        assert!(looks < 10 * VERSIONS as u64, "{keeping}: {looks} cells");
+        assert!((0..VERSIONS).all(|at| is_there(at) == (at % 2 == 1)));
     }
 }
