@@ -13,6 +13,7 @@ mod drafts;
 mod events;
 mod oracle;
 mod setting;
+mod versions;
 mod world;
 mod writes;
 
