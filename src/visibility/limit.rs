@@ -40,16 +40,14 @@ impl Limit {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
     pub puts: u32,
-    /// The timestamps of the newest and of the oldest.
-    pub greatest: Timestamp,
+    /// The timestamp of the oldest.
     pub least: Timestamp,
 }
 
 impl Count {
     /// With one put more, older than all.
     pub fn and(self, timestamp: Timestamp) -> Self {
-        let greatest = if self.puts == 0 { timestamp } else { self.greatest };
-        Self { puts: self.puts.saturating_add(1), greatest, least: timestamp }
+        Self { puts: self.puts.saturating_add(1), least: timestamp }
     }
 }
 

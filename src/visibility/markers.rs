@@ -1,11 +1,8 @@
 //! Tombstones and version counts of new-version families, by sequence number.
 //!
 //! A column's puts are asked for newest first. A put is masked for good if at some moment of its life
-//! (before each later tombstone, and now) VERSIONS puts with higher timestamps were alive. Tombstones
-//! seen later have lower timestamps, and what they cover comes after them, so one pass is enough.
-//!
-//! KEEP_VERSIONS_FOR adds to that now, and before a tombstone that ends all that were alive: after any other one it
-//! would be seen whether a compaction came between.
+//! (before each later tombstone, and now) VERSIONS puts with higher timestamps were alive, and KEEP_VERSIONS_FOR did not
+//! keep it. Tombstones seen later have lower timestamps, and what they cover comes after them, so one pass is enough.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -291,10 +288,7 @@ impl ColumnJudge {
             return false;
         }
         for boundary in self.boundaries(put.seq, last) {
-            let ends_it = died.filter(|(seq, _)| *seq == boundary).map(|(_, marker)| marker);
-            let is_kept = self.count_at(boundary, put.timestamp)
-                || ends_it.is_some_and(|marker| self.is_recent_at(boundary, marker, put.timestamp));
-            if !is_kept {
+            if !self.count_at(boundary, put.timestamp) {
                 let to = SeqNo(boundary.0.saturating_sub(1));
                 self.lives.push(Life { from: put.seq, to, timestamp: put.timestamp });
                 return true;
@@ -322,27 +316,20 @@ impl ColumnJudge {
         self.is_counting
     }
 
-    /// Counts one put more; `false`: there are VERSIONS already.
+    /// Counts one put more; `false`: as many as were kept then are there already.
     fn count_at(&mut self, boundary: SeqNo, timestamp: Timestamp) -> bool {
+        let markers = [&self.family, &self.column];
+        let written = markers.iter().find_map(|markers| markers.boundaries.get(&boundary)).copied();
         let count = self.counts.entry(boundary).or_default();
-        self.rank.newest_until = (count.puts > 0).then_some(count.least);
-        let has_room = count.puts < self.limit.versions;
+        self.rank = Rank {
+            newest_until: (count.puts > 0).then_some(count.least),
+            beyond_versions: count.puts >= self.limit.versions,
+        };
+        let has_room = self.limit.has_room(count.puts, count.least, written.unwrap_or(self.now));
         if has_room {
             *count = count.and(timestamp);
         }
         has_room
-    }
-
-    /// Whether a put beyond VERSIONS was kept by KEEP_VERSIONS_FOR until this tombstone ended it and all others.
-    fn is_recent_at(&mut self, boundary: SeqNo, tombstone: Marker, timestamp: Timestamp) -> bool {
-        let newer = self.counts.get(&boundary).copied().unwrap_or_default();
-        let ends_all = tombstone.timestamp >= newer.greatest;
-        if !ends_all || !self.limit.has_room(newer.puts, newer.least, tombstone.written) {
-            return false;
-        }
-        self.rank.beyond_versions = true;
-        self.counts.insert(boundary, newer.and(timestamp));
-        true
     }
 
     fn boundaries(&self, from: SeqNo, last: SeqNo) -> Vec<SeqNo> {

@@ -51,6 +51,16 @@ fn what_a_restored_version_outranks_stays_from_when_it_was_the_newest() {
 }
 
 #[test]
+fn what_stays_beside_versions_stays_where_single_ones_are_removed() {
+    let removed = |at, seq, clock| written(tombstone(Tombstone::Version, "q", at, seq), clock);
+    let cells = [puts(&[20, 70, 85, 90, 95]), vec![removed(95, 6, 97), removed(90, 7, 98)]].concat();
+    assert_eq!(times(all(&recent(2, 20)), cells.clone()), [85, 70], "70 was the newest until 85");
+    assert_eq!(times(all(&recent(1, 20)), cells.clone()), [85, 70]);
+    assert_eq!(times(all(&recent(1, 10)), cells.clone()), [85], "70 went at 95");
+    assert_eq!(times(all(&recent(1, 0)), cells), [0; 0], "85 went at 90");
+}
+
+#[test]
 fn a_programs_writes_are_not_all_kept() {
     let cells: Vec<StoredCell> = (1..=500).map(|n| put("q", 99, n)).collect();
     assert_eq!(times(all(&recent(3, 50)), cells).len(), 1, "of one timestamp only the last counts");
