@@ -25,8 +25,9 @@ pub(super) struct DeleteTracker {
     family: Option<Timestamp>,
     family_versions: HashSet<Timestamp>,
     column: Option<ColumnMarker>,
-    /// The last Version tombstone, also one that another makes superfluous.
-    version: Option<(Qualifier, Timestamp)>,
+    /// The last tombstone of a column, and the times of all of the family: also those that another makes superfluous.
+    last: Option<(Qualifier, Timestamp)>,
+    family_times: HashSet<Timestamp>,
     /// Erasing tombstones of the family and of the current column.
     erasers: Vec<StoredCell>,
 }
@@ -42,8 +43,10 @@ impl DeleteTracker {
     /// Remembers a tombstone; one that an earlier one makes superfluous is ignored.
     pub fn add(&mut self, cell: &StoredCell) {
         let CellKind::Tombstone(kind) = cell.kind else { return };
-        if kind == Tombstone::Version {
-            self.version = Some((cell.qualifier.clone(), cell.timestamp));
+        if cell.kind.is_family_tombstone() {
+            self.family_times.insert(cell.timestamp);
+        } else {
+            self.last = Some((cell.qualifier.clone(), cell.timestamp));
         }
         if self.family.is_some_and(|t| cell.timestamp <= t) {
             return;
@@ -80,8 +83,8 @@ impl DeleteTracker {
 
     /// Whether a tombstone of exactly this put's time hides it.
     pub fn covers_exactly(&self, put: &StoredCell) -> bool {
-        let version = self.version.as_ref().is_some_and(|(q, t)| *t == put.timestamp && *q == put.qualifier);
-        version || self.family_versions.contains(&put.timestamp)
+        let last = self.last.as_ref().is_some_and(|(q, t)| *t == put.timestamp && *q == put.qualifier);
+        last || self.family_times.contains(&put.timestamp)
     }
 
     /// The tombstone that hides this put, if one does.

@@ -113,6 +113,13 @@ fn look(store: &Store, first: Timestamp) {
     }
     // One look has the rules in full.
     let all = paged(store, 100);
+    for time in (0..TIMES).map(|at| Timestamp(first.0 + at)) {
+        let is_readable = |cell: &CellInfo| cell.hidden_from.is_none_or(|hidden| hidden > time);
+        let is_listed = all.iter().any(|cell| cell.timestamp == time && is_readable(cell));
+        // One that VERSIONS hides from a listing is shown by its time in families of HBase's rules.
+        let is_there = store.newest(&q, TimeRange::at(time)).unwrap().is_some();
+        assert!(is_there || !is_listed, "at {time} of {all:?}");
+    }
     // Pages go on before a timestamp: of two of one the second is left out at their border.
     if all.windows(2).all(|two| two[0].timestamp > two[1].timestamp) {
         assert_eq!(paged(store, 2), all);
