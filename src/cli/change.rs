@@ -23,6 +23,10 @@ use crate::{Error, ErrorKind, Result};
 const APPEND_MAX: u64 = 64 << 20;
 
 pub fn alter(args: &AlterArgs) -> Result<Answer> {
+    if [&args.families, &args.set, &args.unset, &args.delete].iter().all(|changes| changes.is_empty()) {
+        let text = "nothing is to be changed: give families (f1,VERSIONS=3), --set, --unset or --delete";
+        return Err(Error::new(ErrorKind::IllegalArgument, text));
+    }
     let (backend, name) = open(&args.store, &args.table)?;
     let said = RefCell::new(Vec::new());
     backend.alter_from(Origin::default(), &|catalogue| {

@@ -10,9 +10,10 @@ use std::path::Path;
 use clap::{Command, CommandFactory};
 
 use super::args::Cli;
-use super::given::wrong;
-use super::path::{is_inside, mount_and_place};
+use super::given::{self, wrong};
+use super::path::{is_inside, resolve_present};
 use crate::Result;
+use crate::backend::Backend;
 use crate::env::admit_other_owners;
 use crate::model::{RowKey, TableName, to_string_binary};
 use crate::tree::place::Place;
@@ -33,29 +34,55 @@ pub fn expanded(mut arguments: Vec<OsString>) -> Result<Vec<OsString>> {
         return Ok(arguments);
     };
     let given: Vec<usize> = positionals(&arguments, at + 1, command).collect();
-    let Some(&at) = given.first() else { return Ok(arguments) };
-    // Where the table follows, the path stands for the store.
-    if is_of_table && !misses_one(command, &given[1..].iter().map(|at| arguments[*at].as_os_str()).collect::<Vec<_>>())
-    {
-        return Ok(arguments);
-    }
-    let path = Path::new(&arguments[at]);
     // What cannot be asked is told by the command itself.
-    if !is_inside(path).unwrap_or(false) {
+    let Some(&at) = given.first().filter(|at| is_inside(Path::new(&arguments[**at])).unwrap_or(false)) else {
         return Ok(arguments);
-    }
+    };
     // The option is read when the arguments are; the mount is asked before that.
     if (1..arguments.len()).take_while(|at| arguments[*at] != "--").any(|at| arguments[at] == OTHER_OWNER) {
         admit_other_owners();
     }
-    let (mount, place) = mount_and_place(path)?;
-    if is_of_table && !matches!(place, Place::Root | Place::Namespace(_) | Place::Table(_)) {
-        return Err(wrong("give the path of a table"));
+    let behind: Vec<&OsStr> = given[1..].iter().map(|at| arguments[*at].as_os_str()).collect();
+    let (mount, backend, place) = resolve_present(Path::new(&arguments[at]))?;
+    if is_of_table && !stands_for_table(command, backend.as_ref(), &place, &behind)? {
+        return Ok(arguments);
     }
     if let Some(parts) = parts(&place)? {
         arguments.splice(at..=at, std::iter::once(mount.into_os_string()).chain(parts));
     }
     Ok(arguments)
+}
+
+/// Whether a path is of the table that a command is about; otherwise it stands for the store, and the table follows.
+fn stands_for_table(command: &Command, backend: &dyn Backend, place: &Place, behind: &[&OsStr]) -> Result<bool> {
+    let Place::Table(of) = place else {
+        return match behind.first() {
+            Some(_) => Ok(false),
+            None => Err(wrong("a table is missing: STORE TABLE, or the path of a table in a mount")),
+        };
+    };
+    let Some(next) = behind.first() else { return Ok(true) };
+    if is_inside(Path::new(next)).unwrap_or(false)
+        && let (.., Place::Table(other)) = resolve_present(Path::new(next))?
+    {
+        return Err(wrong(&format!("give one table: these are paths of two, {of} and {other}")));
+    }
+    if misses_one(command, behind) {
+        return Ok(true);
+    }
+    // A family may follow.
+    if !["alter", "compact"].contains(&command.get_name()) {
+        return Ok(false);
+    }
+    let catalogue = backend.catalogue()?;
+    let named = next.to_str().and_then(|name| given::table(name).ok());
+    let is_table = named.is_some_and(|name| catalogue.tables.contains_key(&name));
+    let is_family = catalogue.tables.get(of.as_ref()).is_some_and(|of| of.families.keys().any(|name| **next == **name));
+    if is_table && is_family {
+        let next = next.display();
+        return Err(wrong(&format!("{next} is a table and a family of {of}: say which, with STORE TABLE")));
+    }
+    Ok(!is_table)
 }
 
 /// Where the arguments from `from` on are that are no options and no options' values.
@@ -73,11 +100,10 @@ fn takes_next(command: &Command, argument: &OsStr) -> bool {
     })
 }
 
-/// Whether of the arguments behind STORE one is missing; families of `alter` have a comma, names of tables none.
+/// Whether of the arguments behind STORE one is missing.
 fn misses_one(command: &Command, behind: &[&OsStr]) -> bool {
     let needed = command.get_positionals().skip(1).filter(|argument| argument.is_required_set()).count();
-    let is_family = |argument: &&OsStr| argument.as_encoded_bytes().contains(&b',');
-    behind.len() < needed || command.get_name() == "alter" && behind.first().is_some_and(is_family)
+    behind.len() < needed
 }
 
 /// TABLE, ROW and FAMILY:QUALIFIER as far as the place says; `None`: it is a part of the store, whose table follows.
@@ -131,14 +157,13 @@ mod tests {
 
     #[test]
     fn a_path_is_of_a_table_where_none_follows() {
-        let misses = |line: &str| given(line).1;
-        for line in ["describe P", "drop --now P", "compact P --major", "alter P --set A=B", "alter P f,VERSIONS=3 g"] {
-            assert!(misses(&format!("cellfs {line}")), "{line}");
+        let misses = |line: &str| given(&format!("cellfs {line}")).1;
+        for line in ["describe P", "drop --now P", "compact P --major", "alter P --set A=B", "drop-check P f name"] {
+            assert!(misses(line), "{line}");
         }
-        for line in ["describe P t", "compact P t f", "compact P t", "alter P t --set A=B", "alter P t f,VERSIONS=3"] {
-            assert!(!misses(&format!("cellfs {line}")), "{line}");
+        for line in ["describe P t", "compact P t f", "drop P t", "alter P t --set A=B", "drop-check P t f name"] {
+            assert!(!misses(line), "{line}");
         }
-        assert!(misses("cellfs create-index P name --columns f:q") && misses("cellfs drop-check P f name"));
-        assert!(!misses("cellfs create-index P t name --columns f:q") && !misses("cellfs drop-check P t f name"));
+        assert!(misses("create-index P name --columns f:q") && !misses("create-index P t name --columns f:q"));
     }
 }

@@ -25,15 +25,20 @@ pub fn is_inside(path: &Path) -> Result<bool> {
 
 /// The store of the mount that a path is in, and the path's place there, whether or not something is there.
 pub fn resolve(path: &Path) -> Result<(Arc<dyn Backend>, Place)> {
-    resolved(path).map(|(_, backend, place)| (backend, place))
+    resolved(path).map(|(_, backend, key)| (backend, key.place))
 }
 
-/// As [`resolve()`], with the mount point.
-pub fn mount_and_place(path: &Path) -> Result<(PathBuf, Place)> {
-    resolved(path).map(|(mount, _, place)| (mount, place))
+/// As [`resolve()`], with the mount point, of what can be changed.
+pub fn resolve_present(path: &Path) -> Result<(PathBuf, Arc<dyn Backend>, Place)> {
+    let (mount, backend, key) = resolved(path)?;
+    if key.view != View::Plain {
+        let text = format!("{} is in the history; give the path of the present, outside .history", path.display());
+        return Err(Error::new(ErrorKind::IllegalArgument, text));
+    }
+    Ok((mount, backend, key.place))
 }
 
-fn resolved(path: &Path) -> Result<(PathBuf, Arc<dyn Backend>, Place)> {
+fn resolved(path: &Path) -> Result<(PathBuf, Arc<dyn Backend>, NodeKey)> {
     let path = locate::in_whole_tree(path)?;
     let inside = locate::mounts()?.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
     let mount = inside.max_by_key(|mount| mount.mount_point.as_os_str().len()).ok_or_else(|| {
@@ -63,7 +68,7 @@ fn resolved(path: &Path) -> Result<(PathBuf, Arc<dyn Backend>, Place)> {
             format!("{} is in the past; give the path of the present, outside .at and .snapshot", path.display());
         return Err(Error::new(ErrorKind::IllegalArgument, text));
     }
-    Ok((mount.mount_point, backend, key.place))
+    Ok((mount.mount_point, backend, key))
 }
 
 /// The place in a store of `[NAMESPACE/]TABLE/...` or `NAMESPACE:TABLE/...`, each part spelt as in a mount, or with

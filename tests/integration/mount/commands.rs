@@ -180,11 +180,25 @@ fn mount_a_path_of_a_table_stands_for_it_where_no_table_follows() {
     assert!(run(&fixture, &["describe", &table, "u"]).starts_with("table u "));
     run(&fixture, &["alter", &table, "u", "f,VERSIONS=9"]);
     assert!(run(&fixture, &["describe", &path("u")]).contains("VERSIONS=9"));
+    let refused = |args: &[&str], why: &str| {
+        let output = fixture.cellfs(args);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && told.contains(why), "{args:?}: {told}");
+    };
+    refused(&["drop", &table, &path("u")], "one table");
+    refused(&["drop", &row], "the path of a table");
+    refused(&["drop", fixture.mnt().join("default").to_str().unwrap()], "the path of a table");
+    refused(&["drop", fixture.mnt().join(".history/default/t").to_str().unwrap()], "outside .history");
+    refused(&["alter", &table], "nothing is to be changed");
+    // A family may follow, if it is no table's name.
+    run(&fixture, &["compact", &table, "g"]);
+    run(&fixture, &["alter", &table, "h"]);
+    assert!(run(&fixture, &["describe", &table]).contains("family h"));
+    refused(&["alter", &table, "u"], "nothing is to be changed");
+    run(&fixture, &["alter", fixture.store().to_str().unwrap(), "t", "u"]);
+    refused(&["compact", &table, "u"], "a table and a family");
     run(&fixture, &["drop", &table, "u"]);
-    assert!(!fixture.path("u").exists());
-    let refused = fixture.cellfs(&["drop", &row]);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("the path of a table"), "{refused:?}");
+    assert!(!fixture.path("u").exists() && fixture.path("t").exists());
     run(&fixture, &["truncate", &table]);
     assert!(fixture.path("t").is_dir() && names(&fixture.path("t")).is_empty());
     run(&fixture, &["drop", &table]);
