@@ -188,6 +188,9 @@ fn name_to_show(tree: &Tree, level: Level, key: &[u8]) -> Option<Vec<u8>> {
     Some(name)
 }
 
+/// Versions that are asked for at once, at most, where few of them are shown.
+const MOST_VERSIONS: usize = 1 << 14;
+
 /// Versions, newest first; the cursor is the timestamp's digits.
 fn page_versions(
     tree: &Tree,
@@ -199,10 +202,12 @@ fn page_versions(
     let range = dir.view.time_range();
     let before = after.and_then(suffix::parse_timestamp).map_or(range.max, |ts| ts.0);
     let mut before = (before != i64::MAX).then_some(Timestamp(before));
-    let mut versions = Vec::new();
+    let (mut versions, mut asked) = (Vec::new(), limit);
     while versions.len() < limit {
-        let page = tree.backend.list_versions(column, Versions::LiveAndKept, before, limit)?;
-        let ended = page.len() < limit;
+        let page = tree.backend.list_versions(column, Versions::LiveAndKept, before, asked)?;
+        let ended = page.len() < asked;
+        // Behind a page of what is not shown a larger one: each passes over all that are newer.
+        asked = (2 * asked).min(MOST_VERSIONS.max(limit));
         before = page.last().map(|cell| cell.timestamp);
         let is_shown = |cell: &CellInfo| range.contains(cell.timestamp, cell.tags.written_at) && is_readable(cell);
         versions.extend(page.into_iter().filter(is_shown));
