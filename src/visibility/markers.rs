@@ -318,18 +318,15 @@ impl ColumnJudge {
 
     /// Counts one put more; `false`: as many as were kept then are there already.
     fn count_at(&mut self, boundary: SeqNo, timestamp: Timestamp) -> bool {
-        let markers = [&self.family, &self.column];
-        let written = markers.iter().find_map(|markers| markers.boundaries.get(&boundary)).copied();
         let count = self.counts.entry(boundary).or_default();
-        self.rank = Rank {
-            newest_until: (count.puts > 0).then_some(count.least),
-            beyond_versions: count.puts >= self.limit.versions,
-        };
-        let has_room = self.limit.has_room(count.puts, count.least, written.unwrap_or(self.now));
-        if has_room {
-            *count = count.and(timestamp);
+        let beyond_versions = count.puts >= self.limit.versions;
+        self.rank = Rank { newest_until: (count.puts > 0).then_some(count.least), beyond_versions };
+        let written = || [&self.family, &self.column].iter().find_map(|of| of.boundaries.get(&boundary)).copied();
+        if beyond_versions && !self.limit.has_room(count.puts, count.least, written().unwrap_or(self.now)) {
+            return false;
         }
-        has_room
+        *count = count.and(timestamp);
+        true
     }
 
     fn boundaries(&self, from: SeqNo, last: SeqNo) -> Vec<SeqNo> {
