@@ -43,7 +43,11 @@ pub fn expanded(mut arguments: Vec<OsString>) -> Result<Vec<OsString>> {
         admit_other_owners();
     }
     let behind: Vec<&OsStr> = given[1..].iter().map(|at| arguments[*at].as_os_str()).collect();
-    let (mount, backend, place) = resolve_present(Path::new(&arguments[at]))?;
+    let (mount, backend, place) = match resolve_present(Path::new(&arguments[at])) {
+        // A store is meant, which has a present wherever in it the path leads.
+        Err(_) if is_of_table && !misses_one(command, &behind) => return Ok(arguments),
+        resolved => resolved?,
+    };
     if is_of_table && !stands_for_table(command, backend.as_ref(), &place, &behind)? {
         return Ok(arguments);
     }
@@ -61,20 +65,18 @@ fn stands_for_table(command: &Command, backend: &dyn Backend, place: &Place, beh
             None => Err(wrong("a table is missing: STORE TABLE, or the path of a table in a mount")),
         };
     };
-    let Some(next) = behind.first() else { return Ok(true) };
+    let Some(next) = behind.first().filter(|_| !misses_one(command, behind)) else { return Ok(true) };
+    let catalogue = backend.catalogue()?;
     if is_inside(Path::new(next)).unwrap_or(false)
-        && let (.., Place::Table(other)) = resolve_present(Path::new(next))?
+        && let Ok((.., Place::Table(other))) = resolve_present(Path::new(next))
+        && catalogue.tables.contains_key(other.as_ref())
     {
         return Err(wrong(&format!("give one table: these are paths of two, {of} and {other}")));
-    }
-    if misses_one(command, behind) {
-        return Ok(true);
     }
     // A family may follow.
     if !["alter", "compact"].contains(&command.get_name()) {
         return Ok(false);
     }
-    let catalogue = backend.catalogue()?;
     let named = next.to_str().and_then(|name| given::table(name).ok());
     let is_table = named.is_some_and(|name| catalogue.tables.contains_key(&name));
     let is_family = catalogue.tables.get(of.as_ref()).is_some_and(|of| of.families.keys().any(|name| **next == **name));

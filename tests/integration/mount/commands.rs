@@ -197,6 +197,20 @@ fn mount_a_path_of_a_table_stands_for_it_where_no_table_follows() {
     refused(&["alter", &table, "u"], "nothing is to be changed");
     run(&fixture, &["alter", fixture.store().to_str().unwrap(), "t", "u"]);
     refused(&["compact", &table, "u"], "a table and a family");
+    // What follows may look like a path where people work.
+    let within = |directory: &str, args: &[&str]| {
+        let mut command = std::process::Command::new(super::fixture::CELLFS);
+        let output = command.current_dir(fixture.mnt().join(directory)).args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?} in {directory}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    within("default", &["alter", "t", "i", "f,VERSIONS=8"]);
+    within("default", &["compact", "t", "i"]);
+    within("default", &["create-index", "t", "u", "--columns", "f:q"]);
+    within("default", &["drop-index", "t", "u"]);
+    assert!(within("default/t", &["describe", ".", "u"]).starts_with("table u "));
+    assert!(within("default/t", &["describe", "."]).contains("family i"));
+    assert!(within(".history/default", &["describe", "t", "u"]).starts_with("table u "));
     run(&fixture, &["drop", &table, "u"]);
     assert!(!fixture.path("u").exists() && fixture.path("t").exists());
     run(&fixture, &["truncate", &table]);
