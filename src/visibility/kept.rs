@@ -18,6 +18,8 @@ struct Again {
 
 /// Of so many versions of a column it is remembered that they were kept once; bounds memory and time for very long ones.
 const MOST_HELD: u32 = 1024;
+/// Places that are remembered before they are counted; bounds memory for very long columns.
+const MOST_WAITING: usize = 65_536;
 
 /// Places for deleted versions of one column over time; asked from the newest version to the oldest.
 pub(super) struct KeptPlaces {
@@ -26,7 +28,10 @@ pub(super) struct KeptPlaces {
     recent: u32,
     purge_after: i64,
     now: Timestamp,
-    /// `(from, taken)`: from this moment to that of the next entry so many places are taken. Sorted.
+    /// From when to when places were taken, as long as there are fewer than VERSIONS of them: until then none is full.
+    waiting: Vec<(Moment, Moment)>,
+    /// `(from, taken)`: from this moment to that of the next entry so many places are taken. Sorted; empty until they are
+    /// counted.
     taken: Vec<(Moment, u32)>,
     /// So many were held for a time.
     held: u32,
@@ -45,17 +50,23 @@ impl KeptPlaces {
             recent: 0,
             purge_after,
             now,
-            taken: vec![(Moment::ALWAYS, 0)],
+            waiting: Vec::new(),
+            taken: Vec::new(),
             held: 0,
             again: Vec::new(),
         })
     }
 
+    /// Whether so many places were taken that what comes next may find none; how it stood matters then alone.
+    pub fn may_be_full(&self) -> bool {
+        !self.taken.is_empty()
+    }
+
     /// Starts with another column.
     pub fn reset(&mut self) {
         self.recent = 0;
+        self.waiting.clear();
         self.taken.clear();
-        self.taken.push((Moment::ALWAYS, 0));
         self.held = 0;
         self.again.clear();
     }
@@ -134,7 +145,7 @@ impl KeptPlaces {
 
     /// First moment, not before `from`, at which all places are taken.
     fn first_full(&self, from: Moment) -> Option<Moment> {
-        let at = self.taken.partition_point(|(start, _)| *start <= from) - 1;
+        let at = self.taken.partition_point(|(start, _)| *start <= from).checked_sub(1)?;
         let full = self.taken[at..].iter().find(|(_, taken)| *taken >= self.limit.versions)?;
         Some(full.0.max(from))
     }
@@ -147,11 +158,27 @@ impl KeptPlaces {
     }
 
     fn occupy(&mut self, from: Moment, until: Moment) {
+        if self.may_be_full() {
+            return self.count(from, until);
+        }
+        self.waiting.push((from, until));
+        if self.waiting.len() >= MOST_WAITING.min(self.limit.versions as usize) {
+            self.taken = counted(&std::mem::take(&mut self.waiting));
+            self.merge();
+        }
+    }
+
+    fn count(&mut self, from: Moment, until: Moment) {
         let first = self.split(from);
         let end = if until >= Moment::NEVER { self.taken.len() } else { self.split(until) };
         for (_, taken) in &mut self.taken[first..end] {
             *taken += 1;
         }
+        self.merge();
+    }
+
+    /// Makes one of entries that do not differ.
+    fn merge(&mut self) {
         let versions = self.limit.versions;
         self.taken.dedup_by(|next, previous| next.1 == previous.1 || (next.1 >= versions && previous.1 >= versions));
     }
@@ -168,8 +195,28 @@ impl KeptPlaces {
     }
 }
 
+/// How many of these are taken at each moment.
+fn counted(places: &[(Moment, Moment)]) -> Vec<(Moment, u32)> {
+    let ends = places.iter().map(|(_, until)| (*until, false)).filter(|(until, _)| *until < Moment::NEVER);
+    let mut changes: Vec<(Moment, bool)> = places.iter().map(|(from, _)| (*from, true)).chain(ends).collect();
+    changes.sort_unstable();
+    let mut counted = vec![(Moment::ALWAYS, 0)];
+    let mut taken = 0_u32;
+    // At a moment ends are first, by sorting, and none comes before its beginning.
+    for (moment, begins) in changes {
+        taken = if begins { taken + 1 } else { taken - 1 };
+        match counted.last_mut() {
+            Some(last) if last.0 == moment => last.1 = taken,
+            _ => counted.push((moment, taken)),
+        }
+    }
+    counted
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::model::SeqNo;
 
@@ -221,5 +268,28 @@ mod tests {
             take(&mut p, written);
         }
         assert!(p.taken.len() <= 8, "{} entries", p.taken.len());
+    }
+
+    proptest! {
+        #[test]
+        fn places_that_are_counted_late_are_those_counted_at_once(
+            asked in prop::collection::vec((0..30i64, 0..30i64, 0..3u8), 1..40),
+            (versions, purge) in (1..12u32, prop::option::of(0..30u64)),
+        ) {
+            let (mut late, mut at_once) = (places(versions, purge, 25), places(versions, purge, 25));
+            at_once.taken.push((Moment::ALWAYS, 0));
+            let moment = |clock: i64| Moment { clock: Timestamp(clock), seq: SeqNo(clock as u64) };
+            for (from, other, kind) in asked {
+                let ask = |places: &mut KeptPlaces| match kind {
+                    0 => places.held_until_erased(moment(from), moment(other)),
+                    1 => places.held_until_again(moment(from), moment(other)),
+                    _ => places.learn(moment(other)),
+                };
+                ask(&mut late);
+                ask(&mut at_once);
+                prop_assert_eq!(take(&mut late, from), take(&mut at_once, from));
+            }
+            prop_assert!(late.taken.is_empty() || late.taken == at_once.taken);
+        }
     }
 }

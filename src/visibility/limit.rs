@@ -66,18 +66,8 @@ impl Life {
 }
 
 /// The lives of a column's puts, timestamps falling.
-#[derive(Debug)]
-pub(super) struct Lives {
-    lives: Vec<Life>,
-    /// None begins before it.
-    first: SeqNo,
-}
-
-impl Default for Lives {
-    fn default() -> Self {
-        Self { lives: Vec::new(), first: SeqNo(u64::MAX) }
-    }
-}
+#[derive(Debug, Default)]
+pub(super) struct Lives(Vec<Life>);
 
 impl Lives {
     /// One that ends before it begins is none.
@@ -88,37 +78,30 @@ impl Lives {
         // What was put again and again has one.
         let follows =
             |last: &&mut Life| last.timestamp == life.timestamp && last.from.0.checked_sub(1) == Some(life.to.0);
-        if let Some(last) = self.lives.last_mut().filter(follows) {
+        if let Some(last) = self.0.last_mut().filter(follows) {
             last.from = life.from;
         } else if !self.are_full() {
-            self.lives.push(life);
-        } else {
-            return;
+            self.0.push(life);
         }
-        self.first = self.first.min(life.from);
     }
 
     /// No other one is remembered.
     pub fn are_full(&self) -> bool {
-        self.lives.len() >= MAX_LIVES
+        self.0.len() >= MAX_LIVES
     }
 
     pub fn clear(&mut self) {
-        self.lives.clear();
-        self.first = SeqNo(u64::MAX);
+        self.0.clear();
     }
 
     /// Those that a boundary lies in.
     pub fn count_at(&self, boundary: SeqNo) -> Count {
-        let alive = self.lives.iter().filter(|life| life.holds(boundary));
+        let alive = self.0.iter().filter(|life| life.holds(boundary));
         alive.fold(Count::default(), |count, life| count.and(life.timestamp))
     }
 
     /// The timestamp of the oldest of them.
     pub fn oldest_at(&self, boundary: SeqNo) -> Option<Timestamp> {
-        if boundary < self.first {
-            return None;
-        }
-        self.lives.iter().rev().find(|life| life.holds(boundary)).map(|life| life.timestamp)
+        self.0.iter().rev().find(|life| life.holds(boundary)).map(|life| life.timestamp)
     }
 }

@@ -236,13 +236,13 @@ impl ColumnJudge {
         self.rank
     }
 
-    /// What became of the next put of the column.
-    pub fn fate(&mut self, put: &StoredCell) -> Fate {
+    /// What became of the next put of the column; `ranks`: how it stood is asked for if it was deleted.
+    pub fn fate(&mut self, put: &StoredCell, ranks: bool) -> Fate {
         let newer = self.previous.replace((put.timestamp, put.seq));
         let replaced = newer.filter(|(t, _)| *t == put.timestamp).map(|(_, seq)| seq);
         let killers = [self.family.first(put), self.column.first(put)].into_iter().flatten();
         let died = killers.min_by_key(|(seq, marker)| (*seq, marker.timestamp));
-        if self.is_masked(put, died, replaced) {
+        if self.is_masked(put, died, replaced, ranks) {
             return Fate::Gone;
         }
         match (died, replaced) {
@@ -270,7 +270,13 @@ impl ColumnJudge {
     }
 
     /// Counts a put at each boundary of its life, until it is masked.
-    fn is_masked(&mut self, put: &StoredCell, died: Option<(SeqNo, Marker)>, replaced: Option<SeqNo>) -> bool {
+    fn is_masked(
+        &mut self,
+        put: &StoredCell,
+        died: Option<(SeqNo, Marker)>,
+        replaced: Option<SeqNo>,
+        ranks: bool,
+    ) -> bool {
         if self.limit.versions >= UNLIMITED {
             return false;
         }
@@ -280,7 +286,7 @@ impl ColumnJudge {
         let last = end.unwrap_or(SeqNo(u64::MAX));
         self.rank = Rank::default();
         if !self.counts_next() {
-            self.rank.newest_until = died.and_then(|(died, _)| self.lives.oldest_at(died));
+            self.rank.newest_until = died.filter(|_| ranks).and_then(|(died, _)| self.lives.oldest_at(died));
             self.lives.push(Life { from: put.seq, to: last, timestamp: put.timestamp });
             if end.is_none() {
                 self.live_now = self.live_now.and(put.timestamp);

@@ -81,7 +81,8 @@ impl<'a> Judge<'a> {
         if cell.tags.ended_at.is_some() {
             return self.restored(cell, out);
         }
-        match self.puts.fate(&cell) {
+        let ranks = self.places.as_ref().is_some_and(KeptPlaces::may_be_full);
+        match self.puts.fate(&cell, ranks) {
             Fate::Live => {
                 self.settled = Some(cell.timestamp);
                 out.extend(self.pending.take().map(|p| Outcome::Gone(p.cell)));
