@@ -171,6 +171,11 @@ fn unmake(fs: &Fs, key: &NodeKey) -> Result<()> {
             },
             _ => Err(not_permitted("this directory belongs to the schema and stays")),
         },
+        // It is there as long as the column has a history; `rm -r` asks for it once it has removed the versions.
+        Place::Versions(_) => match listing::page(&fs.tree, key, None, 1)?.is_empty() {
+            true => Ok(()),
+            false => Err(not_empty(&key.place)),
+        },
         _ => Err(not_permitted("a generated directory cannot be removed")),
     }
 }
@@ -205,6 +210,7 @@ fn not_empty(place: &Place) -> Error {
         ),
         Place::Row(_) => "the row is not empty: `rm -r` removes it with its cells".to_owned(),
         Place::Family(_) => "the family is not empty in this row: `rm -r` removes it with its cells".to_owned(),
+        Place::Versions(_) => "there are versions: `rm -r` removes them".to_owned(),
         _ => "the directory is not empty: `rm -r` removes it with what is in it".to_owned(),
     };
     Error::new(ErrorKind::NotEmpty, text)
