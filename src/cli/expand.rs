@@ -19,8 +19,18 @@ use crate::model::{RowKey, TableName, to_string_binary};
 use crate::tree::place::Place;
 
 const OF_ROWS: [&str; 5] = ["put", "delete", "deleteall", "incr", "append"];
-const OF_TABLES: [&str; 9] =
-    ["describe", "alter", "truncate", "drop", "compact", "create-index", "drop-index", "create-check", "drop-check"];
+const OF_TABLES: [&str; 10] = [
+    "describe",
+    "alter",
+    "truncate",
+    "drop",
+    "flush",
+    "compact",
+    "create-index",
+    "drop-index",
+    "create-check",
+    "drop-check",
+];
 
 const OTHER_OWNER: &str = "--other-owner";
 
@@ -61,8 +71,10 @@ pub fn expanded(mut arguments: Vec<OsString>) -> Result<Vec<OsString>> {
 fn stands_for_table(command: &Command, backend: &dyn Backend, place: &Place, behind: &[&OsStr]) -> Result<bool> {
     let Place::Table(of) = place else {
         return match behind.first() {
-            Some(_) => Ok(false),
-            None => Err(wrong("a table is missing: STORE TABLE, or the path of a table in a mount")),
+            None if misses_one(command, behind) => {
+                Err(wrong("a table is missing: STORE TABLE, or the path of a table in a mount"))
+            }
+            _ => Ok(false),
         };
     };
     let Some(next) = behind.first().filter(|_| !misses_one(command, behind)) else { return Ok(true) };
@@ -166,6 +178,7 @@ mod tests {
         for line in ["describe P t", "compact P t f", "drop P t", "alter P t --set A=B", "drop-check P t f name"] {
             assert!(!misses(line), "{line}");
         }
+        assert!(!misses("flush P") && !misses("flush P t"));
         assert!(misses("create-index P name --columns f:q") && !misses("create-index P t name --columns f:q"));
     }
 }

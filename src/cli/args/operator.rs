@@ -205,7 +205,8 @@ pub struct DropArgs {
 
 #[derive(Args)]
 pub struct FlushArgs {
-    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..
+    /// Directory of the store, a mount point of it or a path in that mount, or the address of a cluster, hbase://..; or the
+    /// path of the table in a mount, and no TABLE behind it
     pub store: PathBuf,
     /// TABLE, NAMESPACE:TABLE or NAMESPACE/TABLE; all tables if it is left out
     pub table: Option<String>,

@@ -168,6 +168,7 @@ fn mount_a_path_of_a_table_stands_for_it_where_no_table_follows() {
     let described = run(&fixture, &["describe", &table]);
     assert_eq!(described, run(&fixture, &["describe", fixture.store().to_str().unwrap(), "t"]));
     assert!(described.contains("VERSIONS=7") && described.contains("family g") && described.contains("MAX_FILESIZE"));
+    run(&fixture, &["flush", &table]);
     run(&fixture, &["compact", "--major", &table]);
     run(&fixture, &["create-index", "--columns", "f:q", &table, "by_q"]);
     run(&fixture, &["create-check", &table, "f", "texts", "--type", "utf8"]);
@@ -186,6 +187,8 @@ fn mount_a_path_of_a_table_stands_for_it_where_no_table_follows() {
         assert!(output.status.code() == Some(2) && told.contains(why), "{args:?}: {told}");
     };
     refused(&["drop", &table, &path("u")], "one table");
+    refused(&["flush", &table, "nosuch"], "nosuch");
+    run(&fixture, &["flush", &row]);
     refused(&["drop", &row], "the path of a table");
     refused(&["drop", fixture.mnt().join("default").to_str().unwrap()], "the path of a table");
     refused(&["drop", fixture.mnt().join(".history/default/t").to_str().unwrap()], "outside .history");
