@@ -1,5 +1,6 @@
 //! Names and versions, without their values: a server sends lengths in their place.
 
+use std::collections::VecDeque;
 use std::iter::Peekable;
 
 use super::kept::Tombstones;
@@ -343,7 +344,7 @@ impl HBase {
 
     pub(in crate::hbase) fn around(&self, key: &ColumnKey, timestamp: Timestamp, count: usize) -> Result<VersionRun> {
         let mut cells: Vec<CellInfo> = Vec::new();
-        let (mut before, mut newer, mut dropped) = (None, Vec::new(), false);
+        let (mut before, mut newer, mut dropped) = (None, VecDeque::new(), false);
         // Newer ones come first; as many as are wanted are kept of them.
         loop {
             let page = self.versions(key, Versions::LiveAndKept, before, PAGE as usize)?;
@@ -351,9 +352,9 @@ impl HBase {
             before = page.last().map(|cell| cell.timestamp);
             for cell in page {
                 if cell.timestamp > timestamp {
-                    newer.push(cell);
+                    newer.push_back(cell);
                     if newer.len() > count {
-                        newer.remove(0);
+                        newer.pop_front();
                         dropped = true;
                     }
                 } else if cells.len() <= count + 1 {
@@ -370,7 +371,7 @@ impl HBase {
         let to_oldest = cells.len() <= count + 1;
         cells.truncate(count + 1);
         newer.extend(cells);
-        Ok(VersionRun { cells: newer, from_newest: !dropped, to_oldest })
+        Ok(VersionRun { cells: newer.into(), from_newest: !dropped, to_oldest })
     }
 }
 

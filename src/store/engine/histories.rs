@@ -54,6 +54,13 @@ impl Live {
         self.timestamps.binary_search_by(|other| timestamp.cmp(other)).is_ok()
     }
 
+    /// One of them, and at most `count` on either side of it if they are all that is shown.
+    pub fn around(&self, timestamp: Timestamp, count: usize) -> Option<&[Timestamp]> {
+        let at = self.timestamps.binary_search_by(|other| timestamp.cmp(other)).ok()?;
+        let count = if self.are_all { count } else { 0 };
+        self.timestamps.get(at.saturating_sub(count)..self.timestamps.len().min(at + count + 1))
+    }
+
     /// Those before a time.
     pub fn before(&self, time: Timestamp) -> &[Timestamp] {
         &self.timestamps[self.timestamps.partition_point(|timestamp| *timestamp >= time)..]

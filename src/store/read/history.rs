@@ -8,8 +8,13 @@ use crate::format::key;
 use crate::model::{CellInfo, ColumnKey, FamilySchema, Qualifier, TableName, Timestamp};
 use crate::store::cursor::view::ReadView;
 use crate::store::cursor::walk::Cursor;
+use crate::store::engine::histories::Asked;
 use crate::store::engine::{Engine, family};
+use crate::store::read::point::{asked, shown_at};
 use crate::visibility::{self, FamilyReader, ReadRules, View, VisibleCell};
+
+/// Versions that are read on either side of one that is known to be live.
+const AROUND_LIVE: usize = 16;
 
 /// Versions after a place, in the order of listings.
 pub fn list_history(
@@ -38,6 +43,10 @@ pub fn list_around(engine: &Engine, column: &ColumnKey, timestamp: Timestamp, co
     if !was_put(&view, family, column, timestamp)? {
         return Ok(VersionRun::default());
     }
+    let of = asked(engine, &view, family, (&column.row, &column.qualifier), engine.now());
+    if let Some(cells) = live_around(engine, of, timestamp, count.min(AROUND_LIVE))? {
+        return Ok(VersionRun { cells, from_newest: false, to_oldest: false });
+    }
     let from = HistoryFrom { qualifier: column.qualifier.clone(), before: None };
     let (mut newer, mut older) = (VecDeque::new(), Vec::new());
     let (mut from_newest, mut to_oldest) = (true, true);
@@ -62,6 +71,18 @@ pub fn list_around(engine: &Engine, column: &ColumnKey, timestamp: Timestamp, co
     let now = engine.now();
     let info = |visible| visibility::version_info(visible, &family.rules, now);
     Ok(VersionRun { cells: newer.into_iter().chain(older).map(info).collect(), from_newest, to_oldest })
+}
+
+/// A version that is known to be live, and some around it, without those in between; `None`: the rules in full have to be
+/// asked.
+fn live_around(engine: &Engine, of: Asked<'_>, timestamp: Timestamp, count: usize) -> Result<Option<Vec<CellInfo>>> {
+    of.view.check_doubt()?;
+    let Some(live) = engine.histories.live(of)? else { return Ok(None) };
+    let Some(around) = live.around(timestamp, count) else { return Ok(None) };
+    match shown_at(of, around)? {
+        None if around.len() > 1 => shown_at(of, &[timestamp]),
+        found => Ok(found),
+    }
 }
 
 /// Whether a put of that time is stored.

@@ -87,7 +87,7 @@ pub fn newest_in(
     visibility::newest(cursor.row(prefix), rules, qualifier)
 }
 
-fn asked<'a>(
+pub(super) fn asked<'a>(
     engine: &Engine,
     view: &'a ReadView,
     family: &'a FamilySchema,
@@ -107,7 +107,7 @@ fn live_at(engine: &Engine, of: Asked<'_>, timestamp: Timestamp) -> Result<Optio
 
 /// Versions of a column that are live at these timestamps, falling, of which no live one is left out in between; `None`: the
 /// rules in full have to be asked.
-fn shown_at(of: Asked<'_>, timestamps: &[Timestamp]) -> Result<Option<Vec<CellInfo>>> {
+pub(super) fn shown_at(of: Asked<'_>, timestamps: &[Timestamp]) -> Result<Option<Vec<CellInfo>>> {
     let Some(first) = timestamps.first() else { return Ok(Some(Vec::new())) };
     let prefix = key::row_prefix(of.row);
     let column = key::column_prefix(&prefix, of.qualifier);

@@ -104,7 +104,24 @@ fn paged(store: &Store, limit: usize) -> Vec<CellInfo> {
     }
 }
 
+/// Those around a time are neighbours in the whole history, which nothing is remembered for.
+fn look_around(store: &Store, first: Timestamp) {
+    let history = store.list_history(&table(), b"r", "f", None, 1000).unwrap();
+    let all: Vec<CellInfo> = history.into_iter().filter(|(of, _)| of == b"q").map(|(_, cell)| cell).collect();
+    for (at, count) in (0..TIMES).flat_map(|at| [(at, 0), (at, 2)]) {
+        let time = Timestamp(first.0 + at);
+        let run = store.list_around(&column("r", "q"), time, count).unwrap();
+        let len = run.cells.len();
+        let begins = (0..=all.len().saturating_sub(len)).find(|begins| all[*begins..].starts_with(&run.cells));
+        let begins = begins.unwrap_or_else(|| panic!("around {at}: {run:?}, of {all:?}"));
+        assert_eq!(run.find(time).is_some(), all.iter().any(|cell| cell.timestamp == time), "around {at}: {all:?}");
+        assert!(len == 0 || !run.from_newest || begins == 0, "around {at}: {run:?}, of {all:?}");
+        assert!(len == 0 || !run.to_oldest || begins + len == all.len(), "around {at}: {run:?}, of {all:?}");
+    }
+}
+
 fn look(store: &Store, first: Timestamp) {
+    look_around(store, first);
     let q = column("r", "q");
     for time in (0..TIMES).map(|at| Timestamp(first.0 + at)) {
         let newest = store.newest(&q, TimeRange::at(time)).unwrap();
@@ -185,10 +202,17 @@ fn a_version_of_a_long_history_is_found_without_those_that_are_newer() {
             assert!(store.newest(&column("r", "q"), TimeRange::at(Timestamp(first.0 + at))).unwrap().is_some());
         }
     };
+    let around = || {
+        for time in (0..VERSIONS).map(|n| Timestamp(first.0 + n * 7919 % VERSIONS)) {
+            assert!(store.list_around(&column("r", "q"), time, 1000).unwrap().find(time).is_some());
+        }
+    };
     let most = 10 * VERSIONS as u64;
     for is_flushed in [false, true] {
         let (alone, listed) = (looks(&all), looks(&|| assert_eq!(paged(&store, 10).len(), VERSIONS as usize)));
         assert!(alone < most && listed < most, "flushed: {is_flushed}, {alone} cells for each, {listed} for a listing");
+        let around = looks(&around);
+        assert!(around < 5 * most, "flushed: {is_flushed}, {around} cells for each with those around it");
         store.flush(None).unwrap();
     }
 }

@@ -6,9 +6,6 @@ use crate::model::{CellInfo, ColumnKey, Timestamp};
 use crate::tree::base::Tree;
 use crate::tree::stored;
 
-/// Versions on either side of the one that was asked for.
-const AROUND: usize = 1024;
-
 /// The version of exactly this time, live or kept.
 pub fn version(tree: &Tree, column: &ColumnKey, timestamp: Timestamp) -> Result<Option<CellInfo>> {
     let now = tree.backend.now();
@@ -17,7 +14,8 @@ pub fn version(tree: &Tree, column: &ColumnKey, timestamp: Timestamp) -> Result<
     }
     // Order: before the store is asked, so that a change meanwhile makes the answer old.
     let stamp = tree.judged.stamp(column);
-    let Some(run) = stored::existing(tree.backend.list_around(column, timestamp, AROUND))? else { return Ok(None) };
+    let around = tree.judged.around(column);
+    let Some(run) = stored::existing(tree.backend.list_around(column, timestamp, around))? else { return Ok(None) };
     let found = run.find(timestamp).cloned();
     if !run.cells.is_empty() {
         tree.judged.remember(column, Remembered { stamp, at: now, run });

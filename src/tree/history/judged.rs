@@ -20,6 +20,12 @@ use crate::model::{CellInfo, ColumnKey, Timestamp};
 const COLUMNS: usize = 8;
 /// Runs of versions that are remembered of one column: names do not sort as times do.
 const RUNS: usize = 4;
+/// Versions that are remembered of all columns.
+const VERSIONS: usize = 65_536;
+/// Versions on either side of one that is asked for, at first and at most: who has asked for many of a column in no order
+/// may ask for all of them.
+const AROUND: usize = 1024;
+const AROUND_MOST: usize = 16_384;
 /// Columns share counters of their changes by hash.
 const COUNTERS: usize = 1024;
 /// How long a judgement holds, ms.
@@ -38,7 +44,7 @@ pub struct Remembered {
 pub struct Judged {
     changes: Vec<AtomicU64>,
     changes_of_all: AtomicU64,
-    /// Of each column the latest last.
+    /// Of each column the latest last; [`VERSIONS`] in all bound it.
     runs: Mutex<LruCache<ColumnKey, VecDeque<Remembered>>>,
 }
 
@@ -75,9 +81,20 @@ impl Judged {
         let stamp = self.stamp(column);
         let mut runs = self.runs.lock();
         let of_column = runs.get_mut(column)?;
-        of_column.retain(|known| known.stamp == stamp && now.0 - known.at.0 < HOLDS_MS);
-        let known = of_column.iter().find(|known| known.run.covers(timestamp))?;
-        Some(known.run.find(timestamp).cloned())
+        of_column.retain(|known| known.stamp == stamp);
+        let is_it = |known: &&Remembered| now.0 - known.at.0 < HOLDS_MS && known.run.covers(timestamp);
+        let found = of_column.iter().rfind(is_it)?.run.find(timestamp);
+        // What has expired may be there all the same.
+        let has_expired = found.and_then(|cell| cell.expires_at).is_some_and(|at| at <= now);
+        (!has_expired).then(|| found.cloned())
+    }
+
+    /// How many versions on either side of one that is not known are to be remembered with it.
+    pub fn around(&self, column: &ColumnKey) -> usize {
+        let stamp = self.stamp(column);
+        let runs = self.runs.lock();
+        let known = runs.peek(column).into_iter().flatten().filter(|known| known.stamp == stamp);
+        known.map(|known| known.run.cells.len()).sum::<usize>().clamp(AROUND, AROUND_MOST)
     }
 
     pub fn remember(&self, column: &ColumnKey, remembered: Remembered) {
@@ -87,7 +104,18 @@ impl Judged {
             of_column.pop_front();
         }
         of_column.push_back(remembered);
+        while versions(&runs) > VERSIONS {
+            // The column itself was asked for last.
+            match runs.len() {
+                1 => drop(runs.get_mut(column).and_then(VecDeque::pop_front)),
+                _ => drop(runs.pop_lru()),
+            }
+        }
     }
+}
+
+fn versions(runs: &LruCache<ColumnKey, VecDeque<Remembered>>) -> usize {
+    runs.iter().flat_map(|(_, of_column)| of_column).map(|known| known.run.cells.len()).sum()
 }
 
 #[cfg(test)]
@@ -127,5 +155,31 @@ mod tests {
         assert_eq!(known(7, 1200), None, "too long ago");
         judged.changed(&Event::Column { column: q.clone().into(), origin: Origin(0) });
         assert_eq!(judged.known(&q, Timestamp(7), Timestamp(200)), None);
+    }
+
+    #[test]
+    fn more_is_asked_for_of_a_column_of_which_much_is_known_and_all_is_bounded() {
+        let judged = Judged::default();
+        let stamped = |column: &ColumnKey, most: i64| {
+            let cells = (0..most).rev().map(cell).collect();
+            let run = VersionRun { cells, from_newest: false, to_oldest: false };
+            Remembered { stamp: judged.stamp(column), at: Timestamp(100), run }
+        };
+        let q = column(b"q");
+        assert_eq!(judged.around(&q), AROUND);
+        judged.remember(&q, stamped(&q, 1500));
+        judged.remember(&q, stamped(&q, 1500));
+        assert_eq!(judged.around(&q), 3000);
+        for n in 0..40u8 {
+            judged.remember(&column(&[n]), stamped(&column(&[n]), 9000));
+            for _ in 0..5 {
+                judged.remember(&q, stamped(&q, 2 * AROUND_MOST as i64 + 1));
+            }
+            assert!(versions(&judged.runs.lock()) <= VERSIONS);
+            assert_eq!(judged.around(&q), AROUND_MOST);
+            assert!(judged.known(&q, Timestamp(7), Timestamp(200)).is_some(), "the last one stays");
+        }
+        judged.changed(&Event::Column { column: q.clone().into(), origin: Origin(0) });
+        assert_eq!(judged.around(&q), AROUND);
     }
 }
