@@ -84,9 +84,26 @@ pub struct FileState {
     pub passes: Option<Box<CellInfo>>,
     /// The version that its last commit made.
     pub committed: Option<(Timestamp, SeqNo)>,
+    /// From then on the next commit makes one of its own: that one would expire too soon after it.
+    pub worn_at: Option<Timestamp>,
 }
 
+/// What is written within this part of a version's life stays in it: it lives that much less.
+const WORN: i64 = 8;
+
 impl FileState {
+    /// A commit has made a version.
+    pub fn note_commit(&mut self, version: &CellInfo) {
+        self.committed = Some((version.timestamp, version.seq));
+        let life = |expires: Timestamp| expires.0.saturating_sub(version.timestamp.0);
+        self.worn_at = version.expires_at.map(|at| Timestamp(version.timestamp.0 + life(at) / WORN));
+    }
+
+    /// The version that the next commit replaces.
+    pub fn to_replace(&self, now: Timestamp) -> Option<(Timestamp, SeqNo)> {
+        self.committed.filter(|_| self.worn_at.is_none_or(|at| now < at))
+    }
+
     /// Refuses what follows a write that was refused.
     pub fn check_failed(&self) -> Result<()> {
         self.failed.map_or(Ok(()), |kind| Err(Error::new(kind, WRITE_REFUSED)))

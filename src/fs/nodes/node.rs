@@ -8,7 +8,7 @@ use crate::env::sync::{Mutex, MutexGuard, RwLock};
 use crate::fs::bytes::content::Session;
 use crate::fs::bytes::kept_pages::KeptPages;
 use crate::fs::nodes::times::Times;
-use crate::model::{CellInfo, FileTime, SeqNo, Timestamp};
+use crate::model::{CellInfo, FileTime, Origin, SeqNo, Timestamp};
 use crate::tree::place::NodeKey;
 
 /// A file or directory that the kernel, or an open handle, holds.
@@ -48,6 +48,8 @@ pub struct NodeState {
     /// Its cell was removed elsewhere while it was open: the kernel may still come to it by the name, of which there may be
     /// another by now.
     pub outlived: bool,
+    /// It has no name because its cell has expired: what is written to it makes it anew.
+    pub expired: bool,
     /// Why it was never stored, where that is why it has no name.
     pub refused: Option<crate::ErrorKind>,
     /// An attribute file that was created and not set yet.
@@ -66,6 +68,11 @@ pub struct Withheld {
 }
 
 impl NodeState {
+    /// Who a commit of this node's is of: what has no name is as elsewhere to the node that has it.
+    pub fn origin(&self, ino: u64) -> Origin {
+        Origin(if self.expired { 0 } else { ino })
+    }
+
     pub(in crate::fs) fn times(&self) -> Times {
         self.times.as_deref().copied().unwrap_or_default()
     }

@@ -27,21 +27,21 @@ pub fn commit_append(
     own: &mut FileState,
     (column, time, from): (&ColumnKey, Time, u64),
 ) -> Result<()> {
+    let origin = state.origin(file.node.ino);
     let session = state.session.as_mut().ok_or_else(no_session)?;
     if session.content.is_drafted() {
         return commit_long_append(fs, file, state, own, (column, time, from));
     }
     // Where another handle's commit took the bytes along, nothing is added: a close is a version all the same.
-    let done = fs.tree.backend.mutate(append(file, column, time, session, from)?, None)?;
+    let done = fs.tree.backend.mutate(append((origin, column), time, session, from)?, None)?;
     let version = done.written.first().cloned().ok_or_else(unanswered)?;
     if !is_content(fs, &done, &version, &mut session.content)? {
         session.content = load::load(fs, &file.node.key().place, &version)?;
         kernel::invalidate_inode(fs, file.node.ino);
     }
-    own.committed = Some((version.timestamp, version.seq));
+    own.note_commit(&version);
     (session.appends, session.base) = (Some(session.content.len()), own.committed);
-    state.cell = Some(Box::new(version));
-    fs.tree.uncommitted.remove_cell(column);
+    note_version(fs, state, column, version);
     Ok(())
 }
 
@@ -54,7 +54,7 @@ fn commit_long_append(
     own: &mut FileState,
     (column, time, mut from): (&ColumnKey, Time, u64),
 ) -> Result<()> {
-    let key = file.node.key();
+    let (key, origin) = (file.node.key(), state.origin(file.node.ino));
     loop {
         let newest = fs.tree.backend.newest(column, TimeRange::ALL)?;
         let version = newest.as_ref().map(|cell| (cell.timestamp, cell.seq));
@@ -70,16 +70,15 @@ fn commit_long_append(
         let condition =
             Condition::Newest { family: column.family.clone(), qualifier: column.qualifier.clone(), version };
         let put = put_of_append(fs, (column, time), &key, session, newest.as_ref())?;
-        let mutations = of_one(file, column, Mutation::Put(vec![put]));
+        let mutations = of_one(origin, column, Mutation::Put(vec![put]));
         let done = fs.tree.backend.mutate(mutations, Some(condition))?;
         if !done.applied {
             continue;
         }
         let version = done.written.into_iter().next().ok_or_else(unanswered)?;
-        own.committed = Some((version.timestamp, version.seq));
+        own.note_commit(&version);
         (session.appends, session.base) = (Some(session.content.len()), own.committed);
-        state.cell = Some(Box::new(version));
-        fs.tree.uncommitted.remove_cell(column);
+        note_version(fs, state, column, version);
         return Ok(());
     }
 }
@@ -142,18 +141,31 @@ fn copy_behind(of: &mut Content, mut from: u64, to: &mut Content, beyond: &Beyon
     Ok(())
 }
 
+/// A commit has made a version.
+fn note_version(fs: &Fs, state: &mut NodeState, column: &ColumnKey, version: CellInfo) {
+    state.cell = Some(Box::new(version));
+    if !state.expired {
+        fs.tree.uncommitted.remove_cell(column);
+    }
+}
+
 /// One mutation of a file's cell.
-fn of_one(file: &FileHandle, column: &ColumnKey, mutation: Mutation) -> RowMutations {
+fn of_one(origin: Origin, column: &ColumnKey, mutation: Mutation) -> RowMutations {
     RowMutations {
         table: column.table.clone(),
         row: column.row.clone(),
         mutations: vec![mutation],
         durability: None,
-        origin: Origin(file.node.ino),
+        origin,
     }
 }
 
-fn append(file: &FileHandle, column: &ColumnKey, time: Time, session: &mut Session, from: u64) -> Result<RowMutations> {
+fn append(
+    (origin, column): (Origin, &ColumnKey),
+    time: Time,
+    session: &mut Session,
+    from: u64,
+) -> Result<RowMutations> {
     let len = usize::try_from(session.content.len() - from).unwrap_or(usize::MAX);
     let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
     let delta = session.content.read(from, len)?;
@@ -167,5 +179,5 @@ fn append(file: &FileHandle, column: &ColumnKey, time: Time, session: &mut Sessi
         time_range: TimeRange::ALL,
         returns: session.content.len() <= PIECE as u64,
     };
-    Ok(of_one(file, column, Mutation::Append(append)))
+    Ok(of_one(origin, column, Mutation::Append(append)))
 }

@@ -10,11 +10,11 @@ use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::requests::writable;
 use crate::fs::session::write::time_beside;
-use crate::fs::session::{append, told};
+use crate::fs::session::{append, expired, told};
 use crate::fs::shown::{access, kernel};
 use crate::model::{
-    CellInfo, ColumnKey, DeleteKind, DeleteMarker, FileChange, Mutation, Origin, PutCell, RowMutations, SeqNo, Time,
-    Timestamp,
+    CellInfo, ColumnKey, Condition, DeleteKind, DeleteMarker, FileChange, Mutation, Origin, PutCell, RowMutations,
+    SeqNo, Time, Timestamp,
 };
 use crate::tree::place::Place;
 use crate::tree::view::View;
@@ -35,8 +35,12 @@ pub fn commit(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState) -> Result<
         return Ok(());
     }
     own.check_failed()?;
-    if !state.unlinked {
-        match commit_session(fs, file, state, &mut own) {
+    let anew = match file.node.key().place {
+        Place::Cell(column) if state.unlinked && state.expired => expired::condition(fs, &column, state)?,
+        _ => None,
+    };
+    if !state.unlinked || anew.is_some() {
+        match commit_session(fs, file, state, &mut own, anew) {
             Err(e) if is_dropped(fs, &file.node, e.kind) => outlive_drop(fs, &file.node, state),
             done => done?,
         }
@@ -63,7 +67,13 @@ fn outlive_drop(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) {
     told::lose_name(fs, node, state);
 }
 
-fn commit_session(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState, own: &mut FileState) -> Result<()> {
+fn commit_session(
+    fs: &Fs,
+    file: &Arc<FileHandle>,
+    state: &mut NodeState,
+    own: &mut FileState,
+    anew: Option<Condition>,
+) -> Result<()> {
     let no_session = || Error::new(ErrorKind::Io, "a written file has no session");
     let session = state.session.as_ref().ok_or_else(no_session)?;
     let key = file.node.key();
@@ -74,7 +84,7 @@ fn commit_session(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState, own: &
         // There may be a file of another's by now, whose place this would take.
         access::check_sticky(fs, &key, session.file.uid.unwrap_or(fs.options.uid))?;
     }
-    let target = commit_target(file, own.committed, session)?;
+    let target = commit_target(file, own.to_replace(fs.tree.backend.now()), session)?;
     if let (Place::Cell(column), Some(from)) = (&key.place, session.appends) {
         return append::commit_append(fs, file, state, own, (column, target.time, from));
     }
@@ -94,13 +104,15 @@ fn commit_session(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState, own: &
     };
     let mutation =
         if writable::restores(fs, &key) { Mutation::Restore(Box::new(put)) } else { Mutation::Put(vec![put]) };
-    let version = write_version(fs, &target.column, mutation, Origin(file.node.ino))?;
-    own.committed = Some((version.timestamp, version.seq));
+    let version = write_if(fs, &target.column, mutation, (state.origin(file.node.ino), anew))?;
+    own.note_commit(&version);
     if let Some(session) = &mut state.session {
         (session.appends, session.base) = (Some(session.content.len()), own.committed);
     }
     state.cell = Some(Box::new(version));
-    fs.tree.uncommitted.remove_cell(&target.column);
+    if !state.expired {
+        fs.tree.uncommitted.remove_cell(&target.column);
+    }
     Ok(())
 }
 
@@ -130,6 +142,15 @@ pub fn put(fs: &Fs, column: &ColumnKey, put: PutCell, origin: Origin) -> Result<
 
 /// As [`put`], for a mutation of one cell.
 pub fn write_version(fs: &Fs, column: &ColumnKey, mutation: Mutation, origin: Origin) -> Result<CellInfo> {
+    write_if(fs, column, mutation, (origin, None))
+}
+
+fn write_if(
+    fs: &Fs,
+    column: &ColumnKey,
+    mutation: Mutation,
+    (origin, condition): (Origin, Option<Condition>),
+) -> Result<CellInfo> {
     let mutations = RowMutations {
         table: column.table.clone(),
         row: column.row.clone(),
@@ -137,7 +158,10 @@ pub fn write_version(fs: &Fs, column: &ColumnKey, mutation: Mutation, origin: Or
         durability: None,
         origin,
     };
-    let done = fs.tree.backend.mutate(mutations, None)?;
+    let done = fs.tree.backend.mutate(mutations, condition)?;
+    if !done.applied {
+        return Err(expired::another());
+    }
     done.written.into_iter().next().ok_or_else(|| Error::new(ErrorKind::Io, "a put was answered without its version"))
 }
 

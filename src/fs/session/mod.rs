@@ -2,6 +2,7 @@
 
 pub(super) mod append;
 pub(super) mod commit;
+pub(super) mod expired;
 pub(super) mod load;
 pub(super) mod moving;
 pub(super) mod told;

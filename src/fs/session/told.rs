@@ -15,7 +15,7 @@ use crate::fs::base::Fs;
 use crate::fs::bytes::content::Session;
 use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::{Node, NodeState};
-use crate::fs::session::load;
+use crate::fs::session::{expired, load};
 use crate::fs::shown::{attr, expiry, kernel, known};
 use crate::model::CellInfo;
 use crate::tree::found::Facts;
@@ -102,13 +102,21 @@ fn look(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) -> Result<()> {
 }
 
 /// What is open stays as it was when its cell was deleted by somebody else or has expired, as after an unlink:
-/// the bytes move into the session, and nothing is committed any more.
+/// the bytes move into the session, and nothing is committed any more, but for what is written to one that has expired.
 fn outlive(fs: &Fs, node: &Arc<Node>, state: &mut NodeState, last: &CellInfo) -> Result<()> {
+    let key = node.key();
+    let expired = matches!(key.place, Place::Cell(_)) && key.is_present() && !expiry::is_fresh(fs, last);
+    if let Some(session) = state.session.as_mut().filter(|_| expired) {
+        expired::carry(session, last);
+    }
     if node.opens() == 0 || state.session.is_some() {
         return Ok(());
     }
-    let content = load::load(fs, &node.key().place, last)?;
-    state.session = Some(Box::new(Session::new(content, last.mtime())));
+    let mut session = Session::new(load::load(fs, &key.place, last)?, last.mtime());
+    if expired {
+        expired::note(state, &mut session, last);
+    }
+    state.session = Some(Box::new(session));
     lose_name(fs, node, state);
     Ok(())
 }

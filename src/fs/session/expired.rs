@@ -1,0 +1,47 @@
+//! A file whose cell has expired while it was open: it has no name any more, and what is written to it makes it anew. Nobody
+//! has removed it, and a log of what is kept for a week is one that is written to for longer.
+
+use crate::fs::base::Fs;
+use crate::fs::bytes::content::Session;
+use crate::fs::nodes::node::NodeState;
+use crate::fs::shown::expiry;
+use crate::model::{CellInfo, ColumnKey, Condition, FileChange, TimeRange};
+use crate::{Error, ErrorKind, Result};
+
+/// The session of what was open when its last version expired. What is appended begins it anew; who writes at a place has
+/// its bytes before that as well.
+pub fn note(state: &mut NodeState, session: &mut Session, last: &CellInfo) {
+    session.appends = Some(session.content.len());
+    carry(session, last);
+    state.expired = true;
+}
+
+/// The same, of a session in which something was to be committed then.
+pub fn carry(session: &mut Session, last: &CellInfo) {
+    let file = &last.tags.file;
+    session.file = FileChange { mtime: None, mode: file.mode(), uid: file.uid(), gid: file.gid() }.and(session.file);
+    session.ttl_ms = session.ttl_ms.or(Some(last.tags.ttl_ms));
+}
+
+/// Under which condition a commit makes the file anew; `None`: it does not. What became of it since and was removed is as
+/// any other that was. Who appends goes on behind the bytes of whoever has made a file of that name meanwhile.
+pub fn condition(fs: &Fs, column: &ColumnKey, state: &mut NodeState) -> Result<Option<Condition>> {
+    let newest = fs.tree.backend.newest(column, TimeRange::ALL)?.map(|cell| (cell.timestamp, cell.seq));
+    let own = state.cell.as_deref().filter(|cell| expiry::is_fresh(fs, cell)).map(|cell| (cell.timestamp, cell.seq));
+    if newest.is_none() && own.is_some() {
+        state.expired = false;
+        return Ok(None);
+    }
+    let appends = state.session.as_ref().is_some_and(|session| session.appends.is_some());
+    if newest.is_some() && newest != own && !appends {
+        return Err(another());
+    }
+    let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
+    Ok(Some(Condition::Newest { family, qualifier, version: newest }))
+}
+
+/// What a handle is told whose name another file has.
+pub fn another() -> Error {
+    let text = "the cell has expired while this file was open, and there is another of its name; open it again";
+    Error::new(ErrorKind::Stale, text)
+}
