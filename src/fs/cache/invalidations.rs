@@ -16,6 +16,8 @@ pub enum Invalidation {
     Inode(u64),
     /// A name in a directory, there or not there, is old.
     Entry { parent: u64, name: Vec<u8> },
+    /// A name may be kept for less long than it was told of; it is there.
+    Expiry { parent: u64, name: Vec<u8> },
 }
 
 /// A message for the notifier thread.

@@ -73,9 +73,10 @@ fn node_notices(fs: &Fs, nodes: &[Arc<Node>], notices: &mut Vec<Invalidation>) {
             notices.push(Invalidation::Inode(node.ino));
         }
         let gone = matches!(facts::at(&fs.tree, &key), Ok(None)) && node.state().session.is_none();
-        // How long such a name may be kept may be less than it was.
-        if gone || expiry::may_expire(fs, &key).unwrap_or(true) {
+        if gone {
             notices.extend(kernel::entry_notice(fs, &key));
+        } else if expiry::may_expire(fs, &key).unwrap_or(true) {
+            notices.extend(kernel::expiry_notice(fs, &key));
         }
     }
 }

@@ -34,8 +34,19 @@ pub fn drop_name(fs: &Fs, parent: u64, name: Vec<u8>) {
 }
 
 pub fn entry_notice(fs: &Fs, key: &NodeKey) -> Option<Invalidation> {
+    let (parent, name) = named(fs, key)?;
+    Some(Invalidation::Entry { parent, name })
+}
+
+/// That a name may be kept for less long than it was told of.
+pub fn expiry_notice(fs: &Fs, key: &NodeKey) -> Option<Invalidation> {
+    let (parent, name) = named(fs, key)?;
+    Some(Invalidation::Expiry { parent, name })
+}
+
+fn named(fs: &Fs, key: &NodeKey) -> Option<(u64, Vec<u8>)> {
     let parent = fs.nodes.find(&parent_of(key)?)?;
-    Some(Invalidation::Entry { parent: parent.ino, name: name_of(&fs.tree, key) })
+    Some((parent.ino, name_of(&fs.tree, key)))
 }
 
 /// Remembers that the kernel may have a name as absent.

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,7 +50,8 @@ impl Mounted {
 
     /// Answers requests until the unmount; returns when everything is committed.
     pub fn serve(self) -> Result<()> {
-        let notifier = self.session.notifier();
+        let kernel = notify::Kernel::new(self.session.notifier(), self.session.as_fd())
+            .map_err(|e| Error::io("keep the device of the mount", &e))?;
         let (fs, queue) = (self.fs, self.queue);
         let start = |name: &str, run: Box<dyn FnOnce() + Send>| {
             let thread = std::thread::Builder::new().name(name.to_owned());
@@ -58,7 +59,7 @@ impl Mounted {
         };
         let attributes = (self.session.notifier(), queue.clone());
         start("attributes", Box::new(move || notify::drop_attributes(&attributes.0, &attributes.1)))?;
-        start("notifier", Box::new(move || notify::run(&fs, &notifier, &queue)))?;
+        start("notifier", Box::new(move || notify::run(&fs, &kernel, &queue)))?;
         self.session.run().map_err(|e| Error::io("serve the mount", &e))
     }
 }

@@ -1,9 +1,12 @@
 //! What expires vanishes from every look at the mount, though the kernel keeps names, attributes and pages.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::process::Command;
 
-use super::fixture::{Fixture, names};
+use super::fixture::{Fixture, errno, names};
 
 /// A cell that lives for so many milliseconds, as the command line puts it.
 fn put_for(fixture: &Fixture, row: &str, qualifier: &str, value: &str, ttl: &str) {
@@ -113,4 +116,99 @@ fn mount_shows_what_a_compaction_uncovers_in_a_classic_family() {
     assert!(is_absent(&cell));
     shell("major_compact 'c'");
     assert_eq!(fs::read_to_string(&cell).unwrap(), "hidden by what was deleted before");
+}
+
+fn attribute(fixture: &Fixture, ttl: &str) {
+    let family = format!("f,TTL={ttl}");
+    assert!(fixture.cellfs(&["alter", fixture.store().to_str().unwrap(), "t", &family]).status.success());
+}
+
+fn sleep_ms(ms: u64) {
+    std::thread::sleep(std::time::Duration::from_millis(ms));
+}
+
+/// A TTL counts from when something was written.
+#[test]
+fn mount_a_file_that_is_written_for_longer_than_its_ttl_stays() {
+    let fixture = Fixture::new();
+    let family = fixture.family("row");
+    attribute(&fixture, "2");
+    let open = |name: &str| OpenOptions::new().create(true).append(name == "log").write(true).open(family.join(name));
+    let (mut log, mut other) = (open("log").unwrap(), open("other").unwrap());
+    let mut written = String::new();
+    for n in 0..20 {
+        written += &format!("{n}\n");
+        for file in [&mut log, &mut other] {
+            writeln!(file, "{n}").unwrap();
+            file.sync_all().unwrap();
+        }
+        sleep_ms(200);
+        for name in ["log", "other"] {
+            assert_eq!(fs::read_to_string(family.join(name)).unwrap(), written, "{name}");
+        }
+    }
+    assert!(becomes(|| names(&family).is_empty()), "it expires once nobody writes");
+    assert_eq!(log.metadata().unwrap().nlink(), 0);
+}
+
+/// Nobody has removed it.
+#[test]
+fn mount_what_is_written_to_a_file_that_has_expired_makes_it_anew() {
+    let fixture = Fixture::new();
+    let family = fixture.family("row");
+    let open = |name: &str| OpenOptions::new().create(true).append(name == "log").write(true).open(family.join(name));
+    attribute(&fixture, "1");
+    let mut files: Vec<_> = ["log", "other", "gone", "replaced"].into_iter().map(|name| open(name).unwrap()).collect();
+    for file in &mut files {
+        file.write_all(b"one\n").unwrap();
+        file.set_permissions(fs::Permissions::from_mode(0o600)).unwrap();
+        file.sync_all().unwrap();
+    }
+    assert!(becomes(|| names(&family).is_empty()));
+    for file in &mut files[..3] {
+        file.write_all(b"late\n").unwrap();
+        file.sync_all().unwrap();
+    }
+    let read = |name: &str| fs::read_to_string(family.join(name)).unwrap();
+    assert_eq!((read("log"), read("other")), ("late\n".to_owned(), "one\nlate\n".to_owned()));
+    let mode = |name: &str| fs::metadata(family.join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("log"), mode("other")), (0o600, 0o600));
+    // What was removed since stays so.
+    fs::remove_file(family.join("gone")).unwrap();
+    files[2].write_all(b"later\n").unwrap();
+    files[2].sync_all().unwrap();
+    assert!(!family.join("gone").exists());
+    // Another's bytes are not written over.
+    fs::write(family.join("replaced"), "another's").unwrap();
+    files[3].write_all(b"late\n").unwrap();
+    assert_eq!(errno(files[3].sync_all()), libc::ESTALE);
+    assert_eq!(read("replaced"), "another's");
+    // What is written on is in it, and behind what others append.
+    fs::OpenOptions::new().append(true).open(family.join("log")).unwrap().write_all(b"of another\n").unwrap();
+    for file in &mut files[..2] {
+        file.write_all(b"last\n").unwrap();
+    }
+    drop(files);
+    assert_eq!(read("log"), "late\nof another\nlast\n");
+    assert_eq!(read("other"), "one\nlate\nlast\n");
+}
+
+/// Directories may vanish by themselves from then on, but who works in one is still there.
+#[test]
+fn mount_who_works_in_a_directory_stays_there_when_a_cell_gets_a_ttl() {
+    let fixture = Fixture::new();
+    let family = fixture.family("row");
+    fs::write(family.join("q"), "v").unwrap();
+    let script = "setfattr -n user.cellfs.ttl -v 5000000 q && sleep 0.3 && pwd -P && ls";
+    let told = Command::new("bash").args(["-ec", script]).current_dir(&family).output().unwrap();
+    let said = String::from_utf8(told.stdout).unwrap();
+    assert!(told.status.success() && said == format!("{}\nq\n", family.display()), "{said} {:?}", told.stderr);
+    let script = "\"$0\" alter \"$1\" t f,VERSIONS=7; \"$0\" put \"$1\" t row f:p v --ttl 400; sleep 0.2; pwd -P; ls";
+    let store = fixture.store();
+    let mut told = Command::new("bash");
+    told.args(["-ec", script, super::fixture::CELLFS, store.to_str().unwrap()]);
+    let told = told.current_dir(&family).output().unwrap();
+    let said = String::from_utf8(told.stdout).unwrap();
+    assert!(told.status.success() && said == format!("{}\np\nq\n", family.display()), "{said} {:?}", told.stderr);
+    assert!(becomes(|| names(&family) == ["q"]));
 }
