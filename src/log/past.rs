@@ -91,6 +91,13 @@ pub fn last_edit(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<u64> {
     Ok(list(env, dir)?.into_iter().filter_map(edit).max().unwrap_or_default())
 }
 
+/// The number of the last record before the first file of the log, as that one says; `None`: it does not.
+pub fn before_first(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Option<SeqNo>> {
+    let Some(first) = list(env, dir)?.first().copied() else { return Ok(None) };
+    let header = env.open(&path_of(dir, first)).ok().and_then(|file| header_of(&*file, first, store).ok()?);
+    Ok(header.map(|header| header.before))
+}
+
 /// The store that the header of a log file names, if one is whole.
 pub fn store_of(env: &dyn Env, dir: &Path) -> Result<Option<StoreId>> {
     for number in list(env, dir)? {

@@ -42,6 +42,17 @@ impl Noted {
             upto => Some(format!("it ends with edit {end}, though edit {upto} was on the disk once. {LEFT}")),
         }
     }
+
+    /// The same, by a log whose first file says what was written `before` it: files before that one go only once extents have
+    /// what is in them. What is missing of the log alone is told by what is noted of it.
+    pub fn lacks_flushes(&self, covered: SeqNo, before: Option<SeqNo>) -> Option<String> {
+        let before = before.filter(|before| *before > covered.max(self.synced))?;
+        Some(format!(
+            "it knows of nothing that was flushed behind number {}, though the log begins behind number {}: it is older than \
+             the rest of the store, as in a copy of a store that is open. {LEFT}",
+            covered.0, before.0
+        ))
+    }
 }
 
 /// See the module.

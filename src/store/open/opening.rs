@@ -67,7 +67,9 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     for problem in &opened.problems {
         damages.add(&format!("{}, offset {}: {}", problem.path.display(), problem.offset, problem.text));
     }
+    let before = crate::log::before_first(&*env, &dir.join("log"), &identity.store)?;
     let lost_end = progress.seen.lost_end(opened.state.edit, begun.max(opened.shown));
+    let lost_end = lost_end.or_else(|| progress.seen.lacks_flushes(opened.state.covered, before));
     let named = greatest_number(&*env, &dir)?;
     let state = opened.state.clone();
     let cache = options.reader_cache_bytes;
