@@ -30,6 +30,8 @@ pub struct Change {
     pub timestamp: Timestamp,
     pub kind: CellKind,
     pub ttl_ms: Option<u64>,
+    /// A deleted version that is kept, when it was: it came so, in a directory that was moved or from a history.
+    pub deleted_at: Option<Timestamp>,
     /// `None`: it is large, and is read by its timestamp.
     pub value: Option<Vec<u8>>,
     /// Bytes of the value.

@@ -108,6 +108,9 @@ fn change_line((seq, part, of): (SeqNo, usize, usize), change: &Change) -> Json 
     if let Some(ttl) = change.ttl_ms {
         object.insert("ttl".to_owned(), json!(ttl));
     }
+    if let Some(at) = change.deleted_at {
+        object.insert("deleted".to_owned(), json!(at.0));
+    }
     match change.kind {
         CellKind::Tombstone(kind) => drop(object.insert("type".to_owned(), json!(kind.name()))),
         CellKind::Put if change.value.is_none() => drop(object.insert("length".to_owned(), json!(change.len))),

@@ -229,13 +229,15 @@ fn show(
     output.finish()
 }
 
-/// `SEQ TABLE ROW COLUMN TIMESTAMP VALUE`, separated by tabs.
+/// `SEQ TABLE ROW COLUMN TIMESTAMP VALUE`, separated by tabs; of a deleted version that is kept, when it was in place of the
+/// value.
 fn line(seq: SeqNo, change: &Change) -> String {
-    let Change { table, row, family, qualifier, timestamp, kind, value, len, .. } = change;
-    let value = match (kind, value) {
-        (CellKind::Tombstone(kind), _) => format!("({})", kind.name()),
-        (CellKind::Put, Some(value)) => to_string_binary(value),
-        (CellKind::Put, None) => format!("({len} bytes)"),
+    let Change { table, row, family, qualifier, timestamp, kind, value, len, deleted_at, .. } = change;
+    let value = match (kind, deleted_at, value) {
+        (CellKind::Tombstone(kind), ..) => format!("({})", kind.name()),
+        (CellKind::Put, Some(at), _) => format!("(deleted {at})"),
+        (CellKind::Put, None, Some(value)) => to_string_binary(value),
+        (CellKind::Put, None, None) => format!("({len} bytes)"),
     };
     let (row, qualifier) = (to_string_binary(row), to_string_binary(qualifier));
     format!("{}\t{table}\t{row}\t{family}:{qualifier}\t{timestamp}\t{value}", seq.0)

@@ -66,6 +66,7 @@ impl<'q> Names<'q> {
             timestamp: cell.timestamp,
             kind: cell.kind,
             ttl_ms: cell.tags.ttl_ms,
+            deleted_at: cell.tags.ended_at,
             len: cell.root.unwrap_or(cell.value.len() as u64),
             value: cell.root.is_none().then_some(cell.value),
             row: cell.row,

@@ -157,6 +157,29 @@ fn mount_who_was_away_goes_on_by_number_or_is_told() {
     }
 }
 
+/// Whoever takes it for one that came has what was deleted.
+#[test]
+fn mount_a_deleted_version_that_moves_with_its_row_is_told_as_deleted() {
+    let fixture = Fixture::new();
+    let store = fixture.store().to_str().unwrap().to_owned();
+    let family = fixture.family("r1");
+    for name in ["gone", "kept"] {
+        fs::write(family.join(name), name).unwrap();
+    }
+    fs::remove_file(family.join("gone")).unwrap();
+    fs::rename(fixture.path("t/r1"), fixture.path("t/r2")).unwrap();
+    fs::File::open(fixture.path("t/r2/f/kept")).unwrap().sync_all().unwrap();
+    let (_, all, _) = watch(&[&store, "t", "--since", "0", "--once"]);
+    let of =
+        |row: &str, column: &str| all.iter().find(|line| line["row"] == row && line.get(column).is_some()).unwrap();
+    let (deleted, tombstone) = (of("r2", "f:gone"), all.iter().find(|line| line["type"].is_string()).unwrap());
+    assert_eq!((&deleted["f:gone"], &deleted["deleted"]), (&json!("gone"), &tombstone["timestamp"]));
+    assert!(of("r2", "f:kept").get("deleted").is_none() && of("r1", "f:gone").get("deleted").is_none());
+    let lines = Command::new(CELLFS).args(["watch", &store, "t", "--since", "0", "--once"]).output().unwrap();
+    let lines = String::from_utf8(lines.stdout).unwrap();
+    assert!(lines.lines().any(|line| line.contains("\tr2\tf:gone\t") && line.contains("\t(deleted ")), "{lines}");
+}
+
 #[test]
 fn mount_who_was_stopped_within_a_commit_goes_on_within_it() {
     let fixture = Fixture::new();
