@@ -2,10 +2,11 @@
 # backup.sh [--keep-snapshot] STORE DESTINATION: brings a copy of a store up to date while programs go on writing to it.
 #
 # A snapshot is made, `rsync -aX` copies its .history (schema, every version, what was deleted and when) to
-# DESTINATION, a directory or HOST:DIRECTORY, and the snapshot is deleted, or kept and named. What a version holds is never
-# copied again; what was purged or has expired goes from the copy too. restore.sh makes a store of it. DESTINATION is made,
-# or is empty, or has the file .cellfs-backup that the first run leaves there, which also has the settings of the store
-# that are set and names the tables that were disabled: nothing else is ever deleted.
+# DESTINATION, a directory or HOST:DIRECTORY, and the snapshot is deleted, or kept and named. What was copied is not copied
+# again; what was purged or has expired goes from the copy too. Of a value that was put once more at its own timestamp, with
+# the same length, rsync sees nothing: RSYNC_OPTIONS=--checksum compares all. restore.sh makes a store of it. DESTINATION is
+# made, or is empty, or has the file .cellfs-backup that the first run leaves there, which also has the settings of the
+# store that are set and names the tables that were disabled: nothing else is ever deleted.
 #
 # A snapshot that a run has left which was killed (backup-TIME-PID) is deleted by the next one; one that is kept is named
 # kept-TIME-PID. One run at a time brings a destination up to date.
@@ -163,8 +164,9 @@ for name in $(sed -n 's/^{"name":"\([^"]*\)","origin":"set".*/\1/p' <<<"$setting
   fi
 done
 rsync "$words" "$destination/$marker" || fail "$destination cannot be written"
+# A part of a second may be all that differs of what was changed in the schema.
 # shellcheck disable=SC2086 # several options are several words
-{ rsync -aX --delete --filter="P /$marker" ${RSYNC_OPTIONS:-} "$source/" "$destination/" 2>&1 >&3 3>&- | tee "$words" >&2; } 3>&1 ||
+{ rsync -aX --modify-window=-1 --delete --filter="P /$marker" ${RSYNC_OPTIONS:-} "$source/" "$destination/" 2>&1 >&3 3>&- | tee "$words" >&2; } 3>&1 ||
   status=$?
 
 # Cells whose bytes the store cannot give: rsync names them as they are in the snapshot.
