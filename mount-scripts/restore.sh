@@ -92,8 +92,12 @@ for setting in "${settings[@]}"; do
   [ "${setting#* }" -le "$limit" ] || "$cellfs" config "$mnt" value_limit "${setting#* }" || true
 done
 # shellcheck disable=SC2086 # several options are several words
-run rsync -aX --exclude="/$marker" ${RSYNC_OPTIONS:-} "$backup/" "$mnt/.history/" ||
-  fail "rsync ended with status $?; $mnt/.info/errors may say more. Run this again"
+run rsync -aX --exclude="/$marker" ${RSYNC_OPTIONS:-} "$backup/" "$mnt/.history/" || {
+  status=$?
+  # It is gone with a mount of our own.
+  tail -n 3 "$mnt/.info/errors" >&2 || true
+  fail "rsync ended with status $status; above is what was refused last, if anything was. Run this again"
+}
 for table in "${disabled[@]}"; do
   "$cellfs" shell -n "$mnt" -e "disable '$table'" >/dev/null || fail "table $table cannot be disabled, as it was"
 done
