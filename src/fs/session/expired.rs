@@ -5,8 +5,13 @@ use crate::fs::base::Fs;
 use crate::fs::bytes::content::Session;
 use crate::fs::nodes::node::NodeState;
 use crate::fs::shown::expiry;
-use crate::model::{CellInfo, ColumnKey, Condition, FileChange, TimeRange};
+use crate::model::{
+    CellInfo, CellKind, ColumnKey, Condition, FileChange, ReadSpec, Scan, TimeRange, Timestamp, Tombstone,
+};
 use crate::{Error, ErrorKind, Result};
+
+/// Cells of a column that are looked at, newest first: one that has ended the newest version is among them.
+const TOMBSTONES: u32 = 64;
 
 /// The session of what was open when its last version expired. What is appended begins it anew; who writes at a place has
 /// its bytes before that as well.
@@ -14,6 +19,34 @@ pub fn note(state: &mut NodeState, session: &mut Session, last: &CellInfo) {
     session.appends = Some(session.content.len());
     carry(session, last);
     state.expired = true;
+}
+
+/// Whether a tombstone has ended a version before it could expire.
+pub fn was_removed(fs: &Fs, column: &ColumnKey, last: &CellInfo) -> Result<bool> {
+    let mut scan = Scan::all(column.table.clone());
+    scan.start.clone_from(&column.row);
+    scan.stop = [column.row.as_slice(), &[0]].concat();
+    // Tombstones of the family are of the empty qualifier.
+    let qualifiers = Some([Vec::new(), column.qualifier.clone()].into());
+    scan.read = ReadSpec {
+        columns: [(column.family.clone(), qualifiers)].into(),
+        time_range: TimeRange { min: last.timestamp.0, ..TimeRange::ALL },
+        max_versions: TOMBSTONES,
+        filter: Some(b"KeyOnlyFilter()".to_vec()),
+        raw: true,
+        ..ReadSpec::default()
+    };
+    let ends = |kind, time: Timestamp| match kind {
+        CellKind::Tombstone(Tombstone::Family | Tombstone::Column) => true,
+        CellKind::Tombstone(Tombstone::FamilyVersion | Tombstone::Version) => time == last.timestamp,
+        CellKind::Put => false,
+    };
+    for row in fs.tree.backend.scan(&scan)? {
+        if row?.cells.iter().any(|cell| ends(cell.kind, cell.timestamp)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The same, of a session in which something was to be committed then.

@@ -105,15 +105,20 @@ fn look(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) -> Result<()> {
 /// the bytes move into the session, and nothing is committed any more, but for what is written to one that has expired.
 fn outlive(fs: &Fs, node: &Arc<Node>, state: &mut NodeState, last: &CellInfo) -> Result<()> {
     let key = node.key();
-    let expired = matches!(key.place, Place::Cell(_)) && key.is_present() && !expiry::is_fresh(fs, last);
-    if let Some(session) = state.session.as_mut().filter(|_| expired) {
+    let expired = match &key.place {
+        Place::Cell(column) if key.is_present() && !expiry::is_fresh(fs, last) => Some(column),
+        _ => None,
+    };
+    if let (Some(session), Some(_)) = (&mut state.session, expired) {
         expired::carry(session, last);
     }
     if node.opens() == 0 || state.session.is_some() {
         return Ok(());
     }
     let mut session = Session::new(load::load(fs, &key.place, last)?, last.mtime());
-    if expired {
+    if let Some(column) = expired
+        && !expired::was_removed(fs, column, last)?
+    {
         expired::note(state, &mut session, last);
     }
     state.session = Some(Box::new(session));

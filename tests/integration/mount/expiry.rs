@@ -132,7 +132,7 @@ fn sleep_ms(ms: u64) {
 fn mount_a_file_that_is_written_for_longer_than_its_ttl_stays() {
     let fixture = Fixture::new();
     let family = fixture.family("row");
-    attribute(&fixture, "2");
+    attribute(&fixture, "4");
     let open = |name: &str| OpenOptions::new().create(true).append(name == "log").write(true).open(family.join(name));
     let (mut log, mut other) = (open("log").unwrap(), open("other").unwrap());
     let mut written = String::new();
@@ -142,7 +142,7 @@ fn mount_a_file_that_is_written_for_longer_than_its_ttl_stays() {
             writeln!(file, "{n}").unwrap();
             file.sync_all().unwrap();
         }
-        sleep_ms(200);
+        sleep_ms(300);
         for name in ["log", "other"] {
             assert_eq!(fs::read_to_string(family.join(name)).unwrap(), written, "{name}");
         }
@@ -157,13 +157,22 @@ fn mount_what_is_written_to_a_file_that_has_expired_makes_it_anew() {
     let fixture = Fixture::new();
     let family = fixture.family("row");
     let open = |name: &str| OpenOptions::new().create(true).append(name == "log").write(true).open(family.join(name));
-    attribute(&fixture, "1");
-    let mut files: Vec<_> = ["log", "other", "gone", "replaced"].into_iter().map(|name| open(name).unwrap()).collect();
+    attribute(&fixture, "2");
+    let named = ["log", "other", "gone", "replaced", "deleted", "dropped"];
+    let mut files: Vec<_> = named.into_iter().map(|name| open(name).unwrap()).collect();
     for file in &mut files {
         file.write_all(b"one\n").unwrap();
         file.set_permissions(fs::Permissions::from_mode(0o600)).unwrap();
         file.sync_all().unwrap();
     }
+    // Nor does what others have removed by then come back.
+    let store = fixture.store();
+    let store = store.to_str().unwrap();
+    assert!(fixture.cellfs(&["delete", store, "t", "row", "f:deleted"]).status.success());
+    let at = fixture.cellfs(&["get", store, "t", "row", "f:dropped", "--json"]);
+    let at = String::from_utf8(at.stdout).unwrap().split("timestamp\":").nth(1).unwrap().to_owned();
+    let at: String = at.chars().take_while(char::is_ascii_digit).collect();
+    assert!(fixture.cellfs(&["delete", store, "t", "row", "f:dropped", &at]).status.success());
     assert!(becomes(|| names(&family).is_empty()));
     for file in &mut files[..3] {
         file.write_all(b"late\n").unwrap();
@@ -178,6 +187,11 @@ fn mount_what_is_written_to_a_file_that_has_expired_makes_it_anew() {
     files[2].write_all(b"later\n").unwrap();
     files[2].sync_all().unwrap();
     assert!(!family.join("gone").exists());
+    for file in &mut files[4..] {
+        file.write_all(b"late\n").unwrap();
+        file.sync_all().unwrap();
+    }
+    assert!(!family.join("deleted").exists() && !family.join("dropped").exists());
     // Another's bytes are not written over.
     fs::write(family.join("replaced"), "another's").unwrap();
     files[3].write_all(b"late\n").unwrap();
