@@ -25,7 +25,8 @@ pub fn make_room(engine: &Engine, takes_room: bool) -> Result<()> {
             held = engine.backlog.lock();
             continue;
         }
-        engine.log.check_poison()?;
+        // Who flushes ends with the store.
+        engine.go_on()?;
         room::check_deletes(engine)?;
         let failed = engine.signals.state.lock().flush_failed.clone();
         if let Some(e) = failed.filter(|e| e.kind != ErrorKind::NoSpace) {

@@ -149,6 +149,30 @@ fn the_next_file_of_the_log_is_made_ahead() {
     }
 }
 
+/// Who flushes has ended by then: the end would wait for whoever builds an index, and he for a flush.
+#[test]
+fn nobody_waits_for_a_flush_of_a_store_that_is_closed() {
+    for seed in 0..SEEDS {
+        let run = || {
+            let env = SimEnv::new();
+            let small = StoreOptions { memtable_bytes: 2_000, background: Background::On, ..options(&env) };
+            let store = Store::open(small).unwrap();
+            create(&store, FILES);
+            store.engine.wake(|state| state.stop = true);
+            sleep(SECOND);
+            let refused = (0..20).find_map(|n| {
+                let cell = put_cell(&format!("q{n}"), &[7; 1000], Time::AfterNewest);
+                mutate(&store, "r", Mutation::Put(vec![cell]), Durability::SyncWal).err()
+            });
+            assert_eq!(refused.map(|e| e.kind), Some(ErrorKind::Overtaken));
+            store.close().unwrap();
+        };
+        if let Err(failure) = simulate(seed, Limits { steps: 200_000 }, run) {
+            panic!("seed {seed}: {}", failure.text);
+        }
+    }
+}
+
 /// Who takes room waits until it was looked for, and not for what was under way before.
 #[test]
 fn a_put_on_a_full_disk_waits_until_room_was_looked_for() {
