@@ -18,7 +18,7 @@ pub use form::bytes::Bytes;
 pub use form::cell::{FoundCell, LogCell};
 pub use form::file::{FileHeader, HEADER, list, path_of};
 pub use form::record::RECORD_HEADER;
-pub use past::{Becomes, before_first, counting, header_of, last_edit, list_past, past_path, prune, retire, store_of};
+pub use past::{Becomes, Headers, counting, header_of, headers, list_past, past_path, prune, retire, store_of};
 pub use replay::{Damage, Record, Walk, read};
 pub use tail::Tail;
 pub use whole::{Whole, write_whole};

@@ -85,17 +85,20 @@ pub fn counting(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Vec<(u64, 
     Ok(found)
 }
 
-/// The greatest number of an edit that a file names: it was on the disk when the file was begun.
-pub fn last_edit(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<u64> {
-    let edit = |number| Some(header_of(&*env.open(&path_of(dir, number)).ok()?, number, store).ok()??.edit);
-    Ok(list(env, dir)?.into_iter().filter_map(edit).max().unwrap_or_default())
+/// What the headers of a log tell of the rest of its store.
+pub struct Headers {
+    /// The greatest number of an edit that a file names: it was on the disk when the file was begun.
+    pub edit: u64,
+    /// The number of the last record before the first file; `None`: that one does not say.
+    pub before: Option<SeqNo>,
 }
 
-/// The number of the last record before the first file of the log, as that one says; `None`: it does not.
-pub fn before_first(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Option<SeqNo>> {
-    let Some(first) = list(env, dir)?.first().copied() else { return Ok(None) };
-    let header = env.open(&path_of(dir, first)).ok().and_then(|file| header_of(&*file, first, store).ok()?);
-    Ok(header.map(|header| header.before))
+/// Reads the headers of a log.
+pub fn headers(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Headers> {
+    let header = |number| header_of(&*env.open(&path_of(dir, number)).ok()?, number, store).ok()?;
+    let found: Vec<Option<FileHeader>> = list(env, dir)?.into_iter().map(header).collect();
+    let before = found.first().and_then(|first| Some(first.as_ref()?.before));
+    Ok(Headers { edit: found.iter().flatten().map(|header| header.edit).max().unwrap_or_default(), before })
 }
 
 /// The store that the header of a log file names, if one is whole.

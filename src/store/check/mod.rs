@@ -114,10 +114,8 @@ fn check_progress(
             (Noted::default(), true)
         }
     };
-    let named = crate::log::last_edit(env, &dir.join("log"), store)?;
-    let before = crate::log::before_first(env, &dir.join("log"), store)?;
-    let lost_end = noted.lost_end(seen.state.edit, named.max(seen.shown));
-    if let Some(text) = lost_end.or_else(|| noted.lacks_flushes(seen.state.covered, before)) {
+    let log = crate::log::headers(env, &dir.join("log"), store)?;
+    if let Some(text) = noted.lost_end((seen.state.edit, seen.state.covered), seen.shown, &log) {
         checker.damage(dir.join("edits").display().to_string(), None, text)?;
     }
     Ok((noted.synced, is_unreadable))

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::said::Said;
 use crate::env::sync::Mutex;
 use crate::env::{Env, EnvFile, is_unreadable};
+use crate::log::Headers;
 use crate::model::SeqNo;
 use crate::{Error, Result};
 
@@ -34,24 +35,21 @@ const LEFT: &str = "What is left can be read and exported, and nothing is writte
                     backup. What the journal has is kept, as *.damaged";
 
 impl Noted {
-    /// What a journal that ends with an edit has lost, if it has; `named`: an edit that was on the disk, too.
-    pub fn lost_end(&self, end: u64, named: u64) -> Option<String> {
-        match self.edit.max(named) {
-            upto if upto <= end => None,
-            LOST_END => Some(format!("it has lost its end. {LEFT}")),
-            upto => Some(format!("it ends with edit {end}, though edit {upto} was on the disk once. {LEFT}")),
+    /// What a journal that ends with an edit, and knows of flushes up to a number, has lost, if it has; `shown`: an edit that
+    /// was on the disk, too. A log without its first files lost them once extents had what was in them; what is missing of
+    /// the log alone is told by what is noted of it.
+    pub fn lost_end(&self, (end, covered): (u64, SeqNo), shown: u64, log: &Headers) -> Option<String> {
+        let before = log.before.filter(|before| *before > covered.max(self.synced));
+        match (self.edit.max(log.edit).max(shown), before) {
+            (upto, None) if upto <= end => None,
+            (upto, Some(before)) if upto <= end => Some(format!(
+                "it knows of nothing that was flushed behind number {}, though the log begins behind number {}: it is older \
+                 than the rest of the store, as in a copy of a store that is open. {LEFT}",
+                covered.0, before.0
+            )),
+            (LOST_END, _) => Some(format!("it has lost its end. {LEFT}")),
+            (upto, _) => Some(format!("it ends with edit {end}, though edit {upto} was on the disk once. {LEFT}")),
         }
-    }
-
-    /// The same, by a log whose first file says what was written `before` it: files before that one go only once extents have
-    /// what is in them. What is missing of the log alone is told by what is noted of it.
-    pub fn lacks_flushes(&self, covered: SeqNo, before: Option<SeqNo>) -> Option<String> {
-        let before = before.filter(|before| *before > covered.max(self.synced))?;
-        Some(format!(
-            "it knows of nothing that was flushed behind number {}, though the log begins behind number {}: it is older than \
-             the rest of the store, as in a copy of a store that is open. {LEFT}",
-            covered.0, before.0
-        ))
     }
 }
 

@@ -60,16 +60,14 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     let is_young = greatest_number(&*env, &dir)? == 0;
     // A store on a full disk opens with what was reserved for that.
     let progress = Arc::new(reserve::use_up(&*env, &dir, || Progress::open(&env, &dir))?);
-    let begun = crate::log::last_edit(&*env, &dir.join("log"), &identity.store)?;
-    let found = Found { is_young, owed: progress.seen.edit.max(begun) };
+    let log = crate::log::headers(&*env, &dir.join("log"), &identity.store)?;
+    let found = Found { is_young, owed: progress.seen.edit.max(log.edit) };
     let opened = reserve::use_up(&*env, &dir, || Journal::open(&env, &edits, identity.store, found, initial))?;
     let mut damages = Damages::default();
     for problem in &opened.problems {
         damages.add(&format!("{}, offset {}: {}", problem.path.display(), problem.offset, problem.text));
     }
-    let before = crate::log::before_first(&*env, &dir.join("log"), &identity.store)?;
-    let lost_end = progress.seen.lost_end(opened.state.edit, begun.max(opened.shown));
-    let lost_end = lost_end.or_else(|| progress.seen.lacks_flushes(opened.state.covered, before));
+    let lost_end = progress.seen.lost_end((opened.state.edit, opened.state.covered), opened.shown, &log);
     let named = greatest_number(&*env, &dir)?;
     let state = opened.state.clone();
     let cache = options.reader_cache_bytes;
