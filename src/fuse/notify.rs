@@ -1,13 +1,14 @@
 //! The thread that tells the kernel what changed, and the one that has it drop attributes. They hold no lock meanwhile.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::BorrowedFd;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use fuser::{INodeNo, Notifier};
+use nix::errno::Errno;
+use nix::unistd::write;
 use rustc_hash::FxHashSet;
 
 use crate::fs::events::notices;
@@ -21,12 +22,12 @@ const FUSE_EXPIRE_ONLY: u32 = 1;
 pub struct Kernel {
     notifier: Notifier,
     /// What the notifier writes to as well, for what it has no call for.
-    device: File,
+    device: OwnedFd,
 }
 
 impl Kernel {
     pub fn new(notifier: Notifier, device: BorrowedFd<'_>) -> io::Result<Self> {
-        Ok(Self { notifier, device: device.try_clone_to_owned()?.into() })
+        Ok(Self { notifier, device: device.try_clone_to_owned()? })
     }
 
     fn send(&self, notice: &Invalidation) {
@@ -42,10 +43,10 @@ impl Kernel {
 
     /// Has a name looked up again before it is used; who works in its directory stays there.
     fn expire(&self, parent: u64, name: &[u8]) -> io::Result<()> {
-        match (&self.device).write(&expiry_message(parent, name)) {
+        match write(&self.device, &expiry_message(parent, name)) {
             // It does not know the name.
-            Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
-            sent => sent.map(|_| ()),
+            Ok(_) | Err(Errno::ENOENT) => Ok(()),
+            Err(e) => Err(e.into()),
         }
     }
 }

@@ -171,11 +171,7 @@ fn unmake(fs: &Fs, key: &NodeKey) -> Result<()> {
             },
             _ => Err(not_permitted("this directory belongs to the schema and stays")),
         },
-        // It is there as long as the column has a history; `rm -r` asks for it once it has removed the versions.
-        Place::Versions(_) => match listing::page(&fs.tree, key, None, 1)?.is_empty() {
-            true => Ok(()),
-            false => Err(not_empty(&key.place)),
-        },
+        Place::Versions(_) => leave_versions(fs, key),
         _ => Err(not_permitted("a generated directory cannot be removed")),
     }
 }
@@ -200,6 +196,11 @@ fn drop_family(fs: &Fs, table: &TableName, family: &str, origin: Origin) -> Resu
 }
 
 /// The refusal to remove a directory in which something is listed, and what to do.
+/// The directory of versions is there as long as the column has a history; `rm -r` asks for it once it has removed them.
+fn leave_versions(fs: &Fs, key: &NodeKey) -> Result<()> {
+    if listing::page(&fs.tree, key, None, 1)?.is_empty() { Ok(()) } else { Err(not_empty(&key.place)) }
+}
+
 fn not_empty(place: &Place) -> Error {
     let text = match place {
         Place::Namespace(name) => {

@@ -192,7 +192,8 @@ fn mount_what_is_written_to_a_file_that_has_expired_makes_it_anew() {
         file.sync_all().unwrap();
     }
     assert!(!family.join("deleted").exists() && !family.join("dropped").exists());
-    // Another's bytes are not written over.
+    // Another's bytes are not written over, by who knows that it has expired.
+    assert_eq!(files[3].metadata().unwrap().nlink(), 0);
     fs::write(family.join("replaced"), "another's").unwrap();
     files[3].write_all(b"late\n").unwrap();
     assert_eq!(errno(files[3].sync_all()), libc::ESTALE);
