@@ -6,7 +6,7 @@ use crate::fs::bytes::content::Session;
 use crate::fs::nodes::node::NodeState;
 use crate::fs::shown::expiry;
 use crate::model::{
-    CellInfo, CellKind, ColumnKey, Condition, FileChange, ReadSpec, Scan, TimeRange, Timestamp, Tombstone,
+    Cell, CellInfo, CellKind, ColumnKey, ColumnSlice, Condition, FileChange, ReadSpec, Scan, TimeRange, Tombstone,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -23,27 +23,29 @@ pub fn note(state: &mut NodeState, session: &mut Session, last: &CellInfo) {
 
 /// Whether a tombstone has ended a version before it could expire.
 pub fn was_removed(fs: &Fs, column: &ColumnKey, last: &CellInfo) -> Result<bool> {
-    let mut scan = Scan::all(column.table.clone());
-    scan.start.clone_from(&column.row);
-    scan.stop = [column.row.as_slice(), &[0]].concat();
-    // Tombstones of the family are of the empty qualifier.
-    let qualifiers = Some([Vec::new(), column.qualifier.clone()].into());
-    scan.read = ReadSpec {
-        columns: [(column.family.clone(), qualifiers)].into(),
-        time_range: TimeRange { min: last.timestamp.0, ..TimeRange::ALL },
-        max_versions: TOMBSTONES,
-        filter: Some(b"KeyOnlyFilter()".to_vec()),
-        raw: true,
-        ..ReadSpec::default()
-    };
-    let ends = |kind, time: Timestamp| match kind {
+    let ends = |cell: &Cell| match cell.kind {
         CellKind::Tombstone(Tombstone::Family | Tombstone::Column) => true,
-        CellKind::Tombstone(Tombstone::FamilyVersion | Tombstone::Version) => time == last.timestamp,
+        CellKind::Tombstone(Tombstone::FamilyVersion | Tombstone::Version) => cell.timestamp == last.timestamp,
         CellKind::Put => false,
     };
-    for row in fs.tree.backend.scan(&scan)? {
-        if row?.cells.iter().any(|cell| ends(cell.kind, cell.timestamp)) {
-            return Ok(true);
+    // Tombstones of the family are of the empty qualifier.
+    for qualifier in [&[], column.qualifier.as_slice()] {
+        let mut scan = Scan::all(column.table.clone());
+        scan.start.clone_from(&column.row);
+        scan.stop = [column.row.as_slice(), &[0]].concat();
+        scan.read = ReadSpec {
+            columns: [(column.family.clone(), None)].into(),
+            slice: ColumnSlice::of(qualifier),
+            time_range: TimeRange { min: last.timestamp.0, ..TimeRange::ALL },
+            max_versions: TOMBSTONES,
+            filter: Some(b"KeyOnlyFilter()".to_vec()),
+            raw: true,
+            ..ReadSpec::default()
+        };
+        for row in fs.tree.backend.scan(&scan)? {
+            if row?.cells.iter().any(ends) {
+                return Ok(true);
+            }
         }
     }
     Ok(false)

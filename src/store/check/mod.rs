@@ -21,6 +21,7 @@ use super::health::progress::{Noted, Progress};
 use super::health::{damage, lost};
 use super::jobs::collect::{Chunks, add_needed, kept_families};
 use super::layout::runs::File;
+use super::open::opening::lost_end;
 use super::open::{identity, lock};
 use super::recover::replayed::{self, Found, Replayed};
 use super::space::reserve;
@@ -115,7 +116,7 @@ fn check_progress(
         }
     };
     let log = crate::log::headers(env, &dir.join("log"), store)?;
-    if let Some(text) = noted.lost_end((seen.state.edit, seen.state.covered), seen.shown, &log) {
+    if let Some(text) = lost_end((env, dir), &noted, (&seen.state, seen.shown), &log)? {
         checker.damage(dir.join("edits").display().to_string(), None, text)?;
     }
     Ok((noted.synced, is_unreadable))

@@ -36,10 +36,17 @@ const LEFT: &str = "What is left can be read and exported, and nothing is writte
 
 impl Noted {
     /// What a journal that ends with an edit, and knows of flushes up to a number, has lost, if it has; `shown`: an edit that
-    /// was on the disk, too. A log without its first files lost them once extents had what was in them; what is missing of
-    /// the log alone is told by what is noted of it.
-    pub fn lost_end(&self, (end, covered): (u64, SeqNo), shown: u64, log: &Headers) -> Option<String> {
-        let before = log.before.filter(|before| *before > covered.max(self.synced));
+    /// was on the disk, too. A log without its first files lost them once extents had what was in them: `has_unnamed` segments,
+    /// or nothing was known of what is missing. Else it is the log that lacks something, which its replay tells.
+    pub fn lost_end(
+        &self,
+        (end, covered): (u64, SeqNo),
+        shown: u64,
+        log: &Headers,
+        has_unnamed: bool,
+    ) -> Option<String> {
+        let is_flushed = |before: &SeqNo| *before > covered && (has_unnamed || *before > self.synced);
+        let before = log.before.filter(is_flushed);
         match (self.edit.max(log.edit).max(shown), before) {
             (upto, None) if upto <= end => None,
             (upto, Some(before)) if upto <= end => Some(format!(

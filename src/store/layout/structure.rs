@@ -335,6 +335,12 @@ pub fn numbers(env: &dyn Env, dir: &Path, extension: &str) -> std::io::Result<Ve
     }
 }
 
+/// Whether there are segments that a journal does not name.
+pub fn has_unnamed(env: &dyn Env, dir: &Path, state: &State) -> std::io::Result<bool> {
+    let named = state.files();
+    Ok(numbers(env, &dir.join("segments"), ".seg")?.iter().any(|number| !named.contains(number)))
+}
+
 /// What must hold of every edit.
 fn check(layout: &Layout, edit: &Edit) -> Result<()> {
     let broken = |text: String| Err(Error::new(crate::ErrorKind::Busy, text));

@@ -7,7 +7,7 @@ use super::{identity, lock};
 use crate::blob::{BlobState, Blobs};
 use crate::env::{Env, LockGuard};
 use crate::journal::{Found, Journal, SnapshotRecord, State};
-use crate::log::Log;
+use crate::log::{Headers, Log};
 use crate::model::{Catalogue, SeqNo, Timestamp};
 use crate::store::catalogue::change;
 use crate::store::catalogue::index_states::doubt_others;
@@ -22,11 +22,11 @@ use crate::store::engine::{Engine, Given};
 use crate::store::extents::flush;
 use crate::store::health::boot;
 use crate::store::health::damage::{Damages, Met};
-use crate::store::health::progress::Progress;
+use crate::store::health::progress::{Noted, Progress};
 use crate::store::jobs::make_room;
 use crate::store::layout::blob_names::BlobNames;
 use crate::store::layout::runs::Layout;
-use crate::store::layout::structure::{Structure, numbers};
+use crate::store::layout::structure::{Structure, has_unnamed, numbers};
 use crate::store::memory::memtable::Memtables;
 use crate::store::options::{Background, StoreOptions};
 use crate::store::recover::recovery;
@@ -67,7 +67,7 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
     for problem in &opened.problems {
         damages.add(&format!("{}, offset {}: {}", problem.path.display(), problem.offset, problem.text));
     }
-    let lost_end = progress.seen.lost_end((opened.state.edit, opened.state.covered), opened.shown, &log);
+    let lost_end = lost_end((&*env, &dir), &progress.seen, (&opened.state, opened.shown), &log)?;
     let named = greatest_number(&*env, &dir)?;
     let state = opened.state.clone();
     let cache = options.reader_cache_bytes;
@@ -99,6 +99,17 @@ pub fn open(mut options: StoreOptions) -> Result<(Engine, Box<dyn LockGuard>)> {
         engine.log.set_poison("the journal has lost its end; restore the store from a backup".to_owned());
     }
     Ok((engine, lock))
+}
+
+/// What the journal has lost of its end, if it has.
+pub fn lost_end(
+    (env, dir): (&dyn Env, &Path),
+    noted: &Noted,
+    (state, shown): (&State, u64),
+    log: &Headers,
+) -> Result<Option<String>> {
+    let has_unnamed = has_unnamed(env, dir, state).map_err(|e| io(dir, "list the segments of", &e))?;
+    Ok(noted.lost_end((state.edit, state.covered), shown, log, has_unnamed))
 }
 
 /// A store that has cells and no journal is damaged, not new: the journal is made before anything else.

@@ -58,27 +58,32 @@ fn gone_a_clean_end_waits_for_the_answer_of_a_restore() {
 /// As somebody copies a store in use: what was flushed meanwhile is in files that the journal of before does not name.
 #[test]
 fn gone_a_journal_that_is_older_than_the_log_is_told_and_no_file_of_the_store_is_removed() {
-    let fixture = Fixture::new();
-    let mut file = File::create(fixture.family("r").join("q")).unwrap();
-    file.write_all(b"v").unwrap();
-    file.sync_all().unwrap();
-    let (store, copy) = (fixture.store(), fixture.directory.path().join("copy"));
-    fs::create_dir(&copy).unwrap();
-    let take = |names: &[&str]| {
-        let from = names.iter().map(|name| store.join(name));
-        assert!(Command::new("cp").arg("-a").args(from).arg(&copy).status().unwrap().success());
-    };
-    take(&["progress", "edits"]);
-    assert!(fixture.cellfs(&["flush", store.to_str().unwrap()]).status.success());
-    take(&["format", "boot", "log", "segments", "blobs", "LOCK"]);
-    let segments = || fs::read_dir(copy.join("segments")).unwrap().count();
-    assert_eq!(segments(), 1);
-    let copy = copy.to_str().unwrap();
-    let checked = fixture.cellfs(&["check", copy]);
-    let told = String::from_utf8_lossy(&checked.stdout).into_owned();
-    assert!(checked.status.code() == Some(1) && told.contains("older than the rest of the store"), "{checked:?}");
-    let put = fixture.cellfs(&["put", copy, "t", "r", "f:q", "w"]);
-    let told = String::from_utf8_lossy(&put.stderr).into_owned();
-    assert!(put.status.code() == Some(2) && told.contains("lost its end"), "{told}");
-    assert_eq!(segments(), 1);
+    for is_synced in [false, true] {
+        let fixture = Fixture::new();
+        let mut file = File::create(fixture.family("r").join("q")).unwrap();
+        file.write_all(b"v").unwrap();
+        if is_synced {
+            file.sync_all().unwrap();
+        }
+        drop(file);
+        let (store, copy) = (fixture.store(), fixture.directory.path().join("copy"));
+        fs::create_dir(&copy).unwrap();
+        let take = |names: &[&str]| {
+            let from = names.iter().map(|name| store.join(name));
+            assert!(Command::new("cp").arg("-a").args(from).arg(&copy).status().unwrap().success());
+        };
+        take(&["progress", "edits"]);
+        assert!(fixture.cellfs(&["flush", store.to_str().unwrap()]).status.success());
+        take(&["format", "format.copy", "boot", "log", "segments", "blobs", "LOCK"]);
+        let segments = || fs::read_dir(copy.join("segments")).unwrap().count();
+        assert_eq!(segments(), 1);
+        let checked = fixture.cellfs(&["check", copy.to_str().unwrap()]);
+        let told = String::from_utf8_lossy(&checked.stdout).into_owned();
+        let is_told = checked.status.code() == Some(1) && told.contains("older than the rest of the store");
+        assert!(is_told, "synced: {is_synced}, {checked:?}");
+        let put = fixture.cellfs(&["put", copy.to_str().unwrap(), "t", "r", "f:q", "w"]);
+        let told = String::from_utf8_lossy(&put.stderr).into_owned();
+        assert!(put.status.code() == Some(2) && told.contains("lost its end"), "synced: {is_synced}, {told}");
+        assert_eq!(segments(), 1);
+    }
 }
