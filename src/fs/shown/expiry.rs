@@ -27,7 +27,10 @@ pub fn may_expire(fs: &Fs, key: &NodeKey) -> Result<bool> {
     }
 }
 
-/// When the first cell that is visible in a directory expires; `None`: never, or there is none.
+/// A moment that is over: of a directory whose last cell has expired since it was looked up.
+const OVER: Timestamp = Timestamp(0);
+
+/// When the first cell that is visible in a directory expires; `None`: never.
 pub fn first_expiry(fs: &Fs, key: &NodeKey) -> Result<Option<Timestamp>> {
     let (table, row, families) = match &key.place {
         Place::Row(row) if !fs.tree.uncommitted.dirs.has_row(row)? => {
@@ -39,9 +42,9 @@ pub fn first_expiry(fs: &Fs, key: &NodeKey) -> Result<Option<Timestamp>> {
         }
         _ => return Ok(None),
     };
-    let Some(family) = families.first() else { return Ok(None) };
+    let Some(family) = families.first() else { return Ok(Some(OVER)) };
     let first = fs.tree.backend.list_columns(table, row, family, None, TimeRange::ALL, 1)?;
-    Ok(first.first().and_then(|(_, cell)| cell.expires_at))
+    Ok(first.first().map_or(Some(OVER), |(_, cell)| cell.expires_at))
 }
 
 /// `next` is what reads see once `last` has expired: the kernel, which compares lengths and mtimes, may take the pages of
