@@ -157,7 +157,7 @@ fn mount_what_is_written_to_a_file_that_has_expired_makes_it_anew() {
     let fixture = Fixture::new();
     let family = fixture.family("row");
     let open = |name: &str| OpenOptions::new().create(true).append(name == "log").write(true).open(family.join(name));
-    attribute(&fixture, "2");
+    attribute(&fixture, "3");
     let named = ["log", "other", "gone", "replaced", "deleted", "dropped"];
     let mut files: Vec<_> = named.into_iter().map(|name| open(name).unwrap()).collect();
     for file in &mut files {
