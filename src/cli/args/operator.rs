@@ -127,9 +127,9 @@ pub struct UndeleteArgs {
 /// Every cell that is written, once, in the order of the commits: a version that came, or a tombstone. A line has the
 /// number of the commit, table, row, column, timestamp and value, separated by tabs; with --json an object, as export
 /// has them. A deleted version that is kept, and comes with a directory that is moved or from a history, is told with the
-/// time of its end (deleted). A value of more than 16 KiB is told by its length. What is told is on the disk: an fsync is told at once,
-/// anything else within a second or two. Without --since it begins now; --since NUMBER goes on behind all changes of that
-/// number, and fails where the log does not reach back so far: it reaches to the last flush, and as many bytes further as
+/// time of its end (deleted). A value of more than 16 KiB is told by its length. What is told is on the disk: an fsync is
+/// told at once, anything else within a second or two. Without --since it begins now; --since NUMBER goes on behind all
+/// changes of that number, and fails where the log does not reach back so far: it reaches to the last flush, and as many bytes further as
 /// the setting changes_retain says. A commit of several cells, as of an import, has one number: with --json each has its
 /// place among them (part, of parts), and who was stopped in the middle goes on with --since NUMBER:PART, for the same
 /// table, rows and columns. Drops, truncations and restores of tables are no changes of cells, and are not told; cells

@@ -195,12 +195,12 @@ fn drop_family(fs: &Fs, table: &TableName, family: &str, origin: Origin) -> Resu
     backend.alter(change, origin)
 }
 
-/// The refusal to remove a directory in which something is listed, and what to do.
 /// The directory of versions is there as long as the column has a history; `rm -r` asks for it once it has removed them.
 fn leave_versions(fs: &Fs, key: &NodeKey) -> Result<()> {
     if listing::page(&fs.tree, key, None, 1)?.is_empty() { Ok(()) } else { Err(not_empty(&key.place)) }
 }
 
+/// The refusal to remove a directory in which something is listed, and what to do.
 fn not_empty(place: &Place) -> Error {
     let text = match place {
         Place::Namespace(name) => {

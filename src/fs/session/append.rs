@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::fs::base::Fs;
 use crate::fs::bytes::content::{Beyond, Content, Session};
-use crate::fs::handles::table::{FileHandle, FileState};
+use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::NodeState;
 use crate::fs::session::{load, write};
 use crate::fs::shown::{access, kernel};
@@ -19,18 +19,17 @@ use crate::{Error, ErrorKind, Result};
 /// Bytes of a longer value that are compared at once; a shorter one is answered whole.
 const PIECE: usize = 4 << 20;
 
-/// Appends the session's bytes behind `from`; what the store had before them may be another's.
+/// Appends the session's bytes behind `from`, what the store had before them may be another's; the version of both.
 pub fn commit_append(
     fs: &Fs,
     file: &Arc<FileHandle>,
     state: &mut NodeState,
-    own: &mut FileState,
     (column, time, from): (&ColumnKey, Time, u64),
-) -> Result<()> {
+) -> Result<CellInfo> {
     let origin = state.origin(file.node.ino);
     let session = state.session.as_mut().ok_or_else(no_session)?;
     if session.content.is_drafted() {
-        return commit_long_append(fs, file, state, own, (column, time, from));
+        return commit_long_append(fs, file, state, (column, time, from));
     }
     // Where another handle's commit took the bytes along, nothing is added: a close is a version all the same.
     let done = fs.tree.backend.mutate(append((origin, column), time, session, from)?, None)?;
@@ -39,10 +38,7 @@ pub fn commit_append(
         session.content = load::load(fs, &file.node.key().place, &version)?;
         kernel::invalidate_inode(fs, file.node.ino);
     }
-    own.note_commit(&version);
-    (session.appends, session.base) = (Some(session.content.len()), own.committed);
-    note_version(fs, state, column, version);
-    Ok(())
+    Ok(version)
 }
 
 /// As [`commit_append`], of a large value: put if the version is still the newest that the session began with,
@@ -51,9 +47,8 @@ fn commit_long_append(
     fs: &Fs,
     file: &Arc<FileHandle>,
     state: &mut NodeState,
-    own: &mut FileState,
     (column, time, mut from): (&ColumnKey, Time, u64),
-) -> Result<()> {
+) -> Result<CellInfo> {
     let (key, origin) = (file.node.key(), state.origin(file.node.ino));
     loop {
         let newest = fs.tree.backend.newest(column, TimeRange::ALL)?;
@@ -75,11 +70,7 @@ fn commit_long_append(
         if !done.applied {
             continue;
         }
-        let version = done.written.into_iter().next().ok_or_else(unanswered)?;
-        own.note_commit(&version);
-        (session.appends, session.base) = (Some(session.content.len()), own.committed);
-        note_version(fs, state, column, version);
-        return Ok(());
+        return done.written.into_iter().next().ok_or_else(unanswered);
     }
 }
 
@@ -139,14 +130,6 @@ fn copy_behind(of: &mut Content, mut from: u64, to: &mut Content, beyond: &Beyon
         to.write(to.len(), &piece, beyond)?;
     }
     Ok(())
-}
-
-/// A commit has made a version.
-fn note_version(fs: &Fs, state: &mut NodeState, column: &ColumnKey, version: CellInfo) {
-    state.cell = Some(Box::new(version));
-    if !state.expired {
-        fs.tree.uncommitted.remove_cell(column);
-    }
 }
 
 /// One mutation of a file's cell.

@@ -86,7 +86,9 @@ fn commit_session(
     }
     let target = commit_target(file, own.to_replace(fs.tree.backend.now()), session)?;
     if let (Place::Cell(column), Some(from)) = (&key.place, session.appends) {
-        return append::commit_append(fs, file, state, own, (column, target.time, from));
+        let version = append::commit_append(fs, file, state, (column, target.time, from))?;
+        note_version(fs, state, own, (column, version));
+        return Ok(());
     }
     // A version that is named keeps its TTL when it is written again, as a file keeps its attributes.
     let same = own.committed.is_some() || matches!(target.time, Time::At(_));
@@ -105,15 +107,20 @@ fn commit_session(
     let mutation =
         if writable::restores(fs, &key) { Mutation::Restore(Box::new(put)) } else { Mutation::Put(vec![put]) };
     let version = write_if(fs, &target.column, mutation, (state.origin(file.node.ino), anew))?;
+    note_version(fs, state, own, (&target.column, version));
+    Ok(())
+}
+
+/// A commit has made a version.
+fn note_version(fs: &Fs, state: &mut NodeState, own: &mut FileState, (column, version): (&ColumnKey, CellInfo)) {
     own.note_commit(&version);
     if let Some(session) = &mut state.session {
         (session.appends, session.base) = (Some(session.content.len()), own.committed);
     }
     state.cell = Some(Box::new(version));
     if !state.expired {
-        fs.tree.uncommitted.remove_cell(&target.column);
+        fs.tree.uncommitted.remove_cell(column);
     }
-    Ok(())
 }
 
 fn commit_target(file: &FileHandle, committed: Option<(Timestamp, SeqNo)>, session: &Session) -> Result<Target> {

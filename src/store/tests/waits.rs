@@ -10,6 +10,15 @@ use crate::store::space::{level, reserve, room};
 
 const SEEDS: u64 = 20;
 
+/// Runs a body as so many seeds decide.
+fn each_seed(run: impl FnOnce() + Copy + Send + 'static) {
+    for seed in 0..SEEDS {
+        if let Err(failure) = simulate(seed, Limits { steps: 200_000 }, run) {
+            panic!("seed {seed}: {}", failure.text);
+        }
+    }
+}
+
 /// Runs a body on a store that works in the background, as so many seeds decide.
 fn simulated(body: fn(&SimEnv, &Store)) {
     simulated_with(FILES, body);
@@ -17,20 +26,15 @@ fn simulated(body: fn(&SimEnv, &Store)) {
 
 /// As [`simulated`], with a table of such a family.
 fn simulated_with(rules: &'static [(&str, &str)], body: fn(&SimEnv, &Store)) {
-    for seed in 0..SEEDS {
-        let run = move || {
-            let env = SimEnv::new();
-            let store = Store::open(StoreOptions { background: Background::On, ..options(&env) }).unwrap();
-            create(&store, rules);
-            put(&store, "r", "a", b"1");
-            body(&env, &store);
-            env.set_space(None);
-            store.close().unwrap();
-        };
-        if let Err(failure) = simulate(seed, Limits { steps: 200_000 }, run) {
-            panic!("seed {seed}: {}", failure.text);
-        }
-    }
+    each_seed(move || {
+        let env = SimEnv::new();
+        let store = Store::open(StoreOptions { background: Background::On, ..options(&env) }).unwrap();
+        create(&store, rules);
+        put(&store, "r", "a", b"1");
+        body(&env, &store);
+        env.set_space(None);
+        store.close().unwrap();
+    });
 }
 
 /// A write that finds no room until `made` says so; how long it was waited for, and what came of it.
@@ -120,57 +124,47 @@ fn a_compaction_that_finds_no_room_is_not_begun_again_at_once() {
 /// Else a put that fills a memtable waits for the disk to have the name of the next file of the log.
 #[test]
 fn the_next_file_of_the_log_is_made_ahead() {
-    for seed in 0..SEEDS {
-        let run = || {
-            let env = SimEnv::new();
-            let small = StoreOptions { memtable_bytes: 20_000, background: Background::On, ..options(&env) };
-            let store = Store::open(small).unwrap();
-            create(&store, FILES);
-            let files = || crate::log::list(&env, "/store/log".as_ref()).unwrap().len();
-            let fill = |puts: std::ops::Range<usize>, made: usize| {
-                for n in puts {
-                    put(&store, "r", &format!("q{n}"), &[7; 1000]);
-                    sleep(SECOND);
-                    assert_eq!(store.engine.log.needs_spare(), made == 0, "after {n} puts");
-                    // One that is being flushed besides.
-                    assert!((1 + made..=2 + made).contains(&files()), "{} after {n} puts", files());
-                }
-            };
-            // None where a memtable was never filled.
-            fill(0..15, 0);
-            (15..25).for_each(|n| drop(put(&store, "r", &format!("q{n}"), &[7; 1000])));
-            fill(25..80, 1);
-            store.close().unwrap();
-            assert_eq!(files(), 1, "it was left");
+    each_seed(|| {
+        let env = SimEnv::new();
+        let small = StoreOptions { memtable_bytes: 20_000, background: Background::On, ..options(&env) };
+        let store = Store::open(small).unwrap();
+        create(&store, FILES);
+        let files = || crate::log::list(&env, "/store/log".as_ref()).unwrap().len();
+        let fill = |puts: std::ops::Range<usize>, made: usize| {
+            for n in puts {
+                put(&store, "r", &format!("q{n}"), &[7; 1000]);
+                sleep(SECOND);
+                assert_eq!(store.engine.log.needs_spare(), made == 0, "after {n} puts");
+                // One that is being flushed besides.
+                assert!((1 + made..=2 + made).contains(&files()), "{} after {n} puts", files());
+            }
         };
-        if let Err(failure) = simulate(seed, Limits { steps: 200_000 }, run) {
-            panic!("seed {seed}: {}", failure.text);
-        }
-    }
+        // None where a memtable was never filled.
+        fill(0..15, 0);
+        (15..25).for_each(|n| drop(put(&store, "r", &format!("q{n}"), &[7; 1000])));
+        fill(25..80, 1);
+        store.close().unwrap();
+        assert_eq!(files(), 1, "it was left");
+    });
 }
 
 /// Who flushes has ended by then: the end would wait for whoever builds an index, and he for a flush.
 #[test]
 fn nobody_waits_for_a_flush_of_a_store_that_is_closed() {
-    for seed in 0..SEEDS {
-        let run = || {
-            let env = SimEnv::new();
-            let small = StoreOptions { memtable_bytes: 2_000, background: Background::On, ..options(&env) };
-            let store = Store::open(small).unwrap();
-            create(&store, FILES);
-            store.engine.wake(|state| state.stop = true);
-            sleep(SECOND);
-            let refused = (0..20).find_map(|n| {
-                let cell = put_cell(&format!("q{n}"), &[7; 1000], Time::AfterNewest);
-                mutate(&store, "r", Mutation::Put(vec![cell]), Durability::SyncWal).err()
-            });
-            assert_eq!(refused.map(|e| e.kind), Some(ErrorKind::Overtaken));
-            store.close().unwrap();
-        };
-        if let Err(failure) = simulate(seed, Limits { steps: 200_000 }, run) {
-            panic!("seed {seed}: {}", failure.text);
-        }
-    }
+    each_seed(|| {
+        let env = SimEnv::new();
+        let small = StoreOptions { memtable_bytes: 2_000, background: Background::On, ..options(&env) };
+        let store = Store::open(small).unwrap();
+        create(&store, FILES);
+        store.engine.wake(|state| state.stop = true);
+        sleep(SECOND);
+        let refused = (0..20).find_map(|n| {
+            let cell = put_cell(&format!("q{n}"), &[7; 1000], Time::AfterNewest);
+            mutate(&store, "r", Mutation::Put(vec![cell]), Durability::SyncWal).err()
+        });
+        assert_eq!(refused.map(|e| e.kind), Some(ErrorKind::Overtaken));
+        store.close().unwrap();
+    });
 }
 
 /// Who takes room waits until it was looked for, and not for what was under way before.
