@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::mount::fixture::{Fixture, errno, names};
+use crate::mount::fixture::{Fixture, errno, is_alone, names};
 
 fn errors(fixture: &Fixture) -> String {
     fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap()
@@ -128,6 +128,9 @@ fn mount_import_files_take_streams() {
 
 #[test]
 fn mount_import_refuses_a_bad_line_at_the_write_and_says_where_it_is() {
+    if !is_alone() {
+        return;
+    }
     let fixture = Fixture::new();
     let mut file = File::create(fixture.path("t/.import/csv")).unwrap();
     file.write_all(b"HBASE_ROW_KEY,f:a,HBASE_TS_KEY\nr1,1,5\nr2,2,").unwrap();
@@ -155,6 +158,9 @@ fn mount_import_refuses_a_bad_line_at_the_write_and_says_where_it_is() {
 
 #[test]
 fn mount_import_takes_nothing_behind_a_close_that_has_left_lines_out() {
+    if !is_alone() {
+        return;
+    }
     let fixture = Fixture::new();
     let store = fixture.store().to_str().unwrap().to_owned();
     let made = fixture.cellfs(&["create-check", &store, "t", "f", "number", "--columns", "n", "--type", "i64"]);

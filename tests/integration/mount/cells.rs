@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::time::{Duration, SystemTime};
 
-use super::fixture::{Fixture, history, names, suffixed};
+use super::fixture::{Fixture, history, is_alone, names, suffixed};
 
 #[test]
 fn mount_write_is_one_version_a_close() {
@@ -27,6 +27,9 @@ fn mount_write_is_one_version_a_close() {
 
 #[test]
 fn mount_other_handles_see_bytes_before_the_commit() {
+    if !is_alone() {
+        return;
+    }
     let fixture = Fixture::new();
     let cell = fixture.family("r").join("q");
     fs::write(&cell, "old").unwrap();
@@ -82,6 +85,9 @@ fn mount_concurrent_appends_keep_all_bytes() {
 
 #[test]
 fn mount_appends_keep_what_others_append_meanwhile() {
+    if !is_alone() {
+        return;
+    }
     let fixture = Fixture::new();
     let cell = fixture.family("r").join("log");
     let append = |text: &[u8]| super::model::append(fixture.backend().as_ref(), "r", "log", text);
@@ -311,6 +317,9 @@ fn mount_history_waits_for_files_that_are_just_being_closed() {
 
 #[test]
 fn mount_an_open_file_outlives_its_cell() {
+    if !is_alone() {
+        return;
+    }
     let fixture = Fixture::new();
     let family = fixture.family("r");
     for flushed in [false, true] {

@@ -200,7 +200,6 @@ impl Drop for Fixture {
     }
 }
 
-/// Names in a directory, in the order of the listing.
 /// The file of a store, log or segment, in which a text stands, and where.
 pub fn holding(store: &Path, text: &[u8]) -> (PathBuf, usize) {
     for directory in ["log", "segments", "blobs"] {
@@ -224,6 +223,7 @@ pub fn damage(store: &Path, text: &str) -> PathBuf {
     path
 }
 
+/// Names in a directory, in the order of the listing.
 pub fn names(directory: &Path) -> Vec<String> {
     fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
 }
@@ -243,6 +243,22 @@ pub fn suffixed(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
+}
+
+/// Whether the test goes on here; else it has run in a process of its own. A program that another test starts holds
+/// copies of all files that are open in this process for a moment, and closing them commits what was written.
+pub fn is_alone() -> bool {
+    const ALONE: &str = "CELLFS_TEST_ALONE";
+    let thread = std::thread::current();
+    // The harness names the thread of a test by the test, unless it runs one at a time.
+    let Some(test) = thread.name().filter(|name| *name != "main" && std::env::var_os(ALONE).is_none()) else {
+        return true;
+    };
+    let mut alone = Command::new(std::env::current_exe().unwrap());
+    let output = alone.args(["--exact", test, "--nocapture"]).env(ALONE, "1").output().unwrap();
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).join("");
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    false
 }
 
 /// Whether system calls of a process can be made to fail here; else it is said.
