@@ -94,6 +94,13 @@ pub enum ErrorKind {
     Io,
 }
 
+/// The reason at the end of what a library says in several lines, as that of regular expressions draws where it is.
+pub fn reason(source: impl std::fmt::Display) -> String {
+    let text = source.to_string();
+    let last = text.lines().last().unwrap_or_default();
+    last.strip_prefix("error: ").unwrap_or(last).to_owned()
+}
+
 /// Text for one line of a terminal, a log or a list of errors: control characters, which names and arguments may have,
 /// are escaped; nothing else is changed.
 pub fn printable(text: &str) -> String {

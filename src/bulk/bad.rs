@@ -55,10 +55,11 @@ pub fn unended_line(line: u64) -> String {
 
 /// What a bad record says where it ends the import.
 pub fn refusal(bad: &Bad<'_>) -> Error {
-    Error::new(
-        ErrorKind::IllegalArgument,
-        format!("{}; the {}s before it are imported", bad.sentence(), bad.counted.unit()),
-    )
+    let text = match bad.line {
+        1 => format!("{}; nothing is imported", bad.sentence()),
+        _ => format!("{}; the {}s before it are imported", bad.sentence(), bad.counted.unit()),
+    };
+    Error::new(ErrorKind::IllegalArgument, text)
 }
 
 /// Of a record of which so many bytes are not all.

@@ -21,7 +21,7 @@ pub struct IncrArgs {
     /// FAMILY:QUALIFIER
     pub column: OsString,
     /// What is added
-    #[arg(default_value_t = 1, allow_negative_numbers = true)]
+    #[arg(default_value_t = 1, allow_negative_numbers = true, value_parser = whole)]
     pub amount: i64,
     /// Time to live of the cell, milliseconds, 1 at least
     #[arg(long, allow_negative_numbers = true, value_parser = cell_ttl)]
@@ -30,6 +30,11 @@ pub struct IncrArgs {
     pub key: KeyArgs,
     #[command(flatten)]
     pub condition: ConditionArgs,
+}
+
+/// What a counter can take.
+fn whole(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| format!("a whole number, from {} to {}", i64::MIN, i64::MAX))
 }
 
 #[derive(Args)]

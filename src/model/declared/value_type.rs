@@ -3,6 +3,7 @@
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::error::Category;
 
+use crate::error::reason;
 use crate::model::cells::text::shown_value;
 use crate::{Error, ErrorKind, Result};
 
@@ -129,7 +130,7 @@ fn is_in_number(bytes: &[u8]) -> bool {
 
 /// A pattern that all of a value has to match.
 fn compiled(pattern: &str) -> Result<Regex> {
-    let refused = |e: regex::Error| Error::new(ErrorKind::IllegalArgument, format!("type: {e}"));
+    let refused = |e: regex::Error| Error::new(ErrorKind::IllegalArgument, format!("type: {}", reason(e)));
     // By itself first: `a)|(b` makes sense between brackets alone.
     RegexBuilder::new(pattern).size_limit(PATTERN_MAX).build().map_err(refused)?;
     RegexBuilder::new(&format!("{START}{pattern}{STOP}")).size_limit(PATTERN_MAX).build().map_err(refused)
@@ -176,6 +177,7 @@ mod tests {
         for wrong in ["", "int", "regex:(", "regex:a)|(b", "regex:(?:a{1000}){1000}"] {
             assert!(ValueType::parse(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(ValueType::parse("regex:(").unwrap_err().message, "type: unclosed group");
     }
 
     #[test]

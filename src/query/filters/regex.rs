@@ -1,5 +1,6 @@
 //! Regular expressions as HBase has them (java.util.regex, with DOTALL, looked for anywhere).
 
+use crate::error::reason;
 use crate::{Error, ErrorKind, Result};
 
 /// Before the line terminator that ends a text, or at its end: Java's `$` and `\Z`.
@@ -23,7 +24,7 @@ impl Regex {
         let pattern = format!("(?s){}", translated(java));
         let built = fancy_regex::RegexBuilder::new(&pattern).backtrack_limit(STEPS).build();
         built.map(Self).map_err(|e| {
-            let text = format!("Incorrect regular expression '{java}': {e}");
+            let text = format!("Incorrect regular expression '{java}': {}", reason(e));
             Error::new(ErrorKind::IllegalArgument, text)
         })
     }

@@ -4,6 +4,7 @@ use regex::Regex;
 
 use super::change::change;
 use super::{Command, alter};
+use crate::error::reason;
 use crate::model::declared::describe;
 use crate::model::declared::region::set_splits;
 use crate::model::to_string_binary;
@@ -43,7 +44,8 @@ pub(super) fn find(name: &str) -> Option<Command> {
 
 /// A pattern that must match the whole name, as Java's `matches`.
 pub(super) fn java_regex(text: &str) -> Outcome<Regex> {
-    Regex::new(&format!("^(?:{text})$")).or_else(|e| refuse(format!("{text} is not a regular expression: {e}")))
+    Regex::new(&format!("^(?:{text})$"))
+        .or_else(|e| refuse(format!("{text} is not a regular expression: {}", reason(e))))
 }
 
 /// The table, or HBase's sentence of commands that look first.
