@@ -63,6 +63,9 @@ pid_in() { [[ $1 =~ ^backup-[0-9]{8}T[0-9]{6}Z-([0-9]+)$ ]] && echo "${BASH_REMA
 
 field store || fail "$store cannot be backed up"
 directory=$value
+case $directory in
+hbase://*) fail "$store is a cluster, of which this makes no backup; \`cellfs copy\` copies it into a store" ;;
+esac
 
 marker=.cellfs-backup
 remote=

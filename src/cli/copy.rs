@@ -16,7 +16,7 @@ use super::progress::Progress;
 use crate::bulk::copy::{self, Compared, Job, Tally, compare, declare};
 use crate::daemon::mounts::locate;
 use crate::daemon::{Absent, open_backend};
-use crate::model::{RowKey, TableName, to_string_binary};
+use crate::model::{RowKey, TableName, TableState, to_string_binary};
 use crate::{Error, Result};
 
 /// How often it is kept how far it has come.
@@ -116,8 +116,12 @@ pub fn copy(args: &CopyArgs, json: bool) -> Result<Answer> {
     let is_one = from == to && !locate::is_cluster(&from);
     let target = if is_one { Arc::clone(&source) } else { open_backend(&args.to, make)? };
     let mut tables: Vec<TableName> = args.table.iter().map(|name| given::table(name)).collect::<Result<_>>()?;
+    let mut disabled = Vec::new();
     if tables.is_empty() {
-        tables = source.catalogue()?.user_tables().map(|table| table.name.clone()).collect();
+        for table in source.catalogue()?.user_tables() {
+            let of = if table.state == TableState::Disabled { &mut disabled } else { &mut tables };
+            of.push(table.name.clone());
+        }
     }
     let bound = |row: &Option<std::ffi::OsString>| row.as_ref().map_or_else(RowKey::new, |row| given::bytes(row));
     let name = args.name.as_deref().map(given::table).transpose()?;
@@ -143,6 +147,12 @@ pub fn copy(args: &CopyArgs, json: bool) -> Result<Answer> {
         tell(&mut output, json, &job, (tally, &compared))?;
     }
     output.finish()?;
+    for table in &disabled {
+        answer = Answer::No;
+        super::complain(&format!(
+            "table {table} is disabled and left out: enable '{table}' in the shell, and run this again"
+        ));
+    }
     if answer == Answer::Yes {
         keeper.remove();
     }

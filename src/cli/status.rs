@@ -25,7 +25,7 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     let directory = locate::store_directory(&asked)?;
     let daemon = sockets::serving(&asked)?;
     let backend = open_backend(&asked, Absent::Refuse)?;
-    let mounted = Mounted::of(&directory, daemon)?;
+    let mounted = Mounted::of(&asked, &directory, daemon)?;
     let (status, known) = (backend.status()?, Known::of(backend.as_ref()));
     let answer = if status.poisoned.is_none() { Answer::Yes } else { Answer::No };
     let mut output = Output::new();
@@ -84,7 +84,7 @@ struct Mounted {
 }
 
 impl Mounted {
-    fn of(directory: &Path, daemon: Option<Client>) -> Result<Self> {
+    fn of(asked: &Path, directory: &Path, daemon: Option<Client>) -> Result<Self> {
         if let Some(daemon) = daemon {
             let Hello { mount_point, pid, .. } = daemon.hello().clone();
             let by = || format!("mounted at {} by pid {pid}", daemon.hello().shown_mount_point());
@@ -92,6 +92,13 @@ impl Mounted {
             return Ok(Self { text, mount_point, pid: Some(pid) });
         }
         let is_cluster = locate::is_cluster(directory);
+        if let Some(mount) = locate::mount_around(&locate::absolute(asked)?)?
+            && locate::is_dead(&mount.mount_point)
+        {
+            let at = mount.mount_point.display();
+            let text = format!("the daemon of the mount at {at} has ended: mount there again, or `cellfs umount {at}`");
+            return Ok(Self { text, mount_point: None, pid: None });
+        }
         // On a read-only filesystem there is no socket to ask at, and any number of mounts may read.
         let points = match !is_cluster && Store::is_read_only(directory)? {
             true => locate::mount_points_of(directory)?,

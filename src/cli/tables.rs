@@ -52,6 +52,11 @@ pub fn new_family(settings: &Settings, name: &str, given: BTreeMap<String, Strin
 
 /// `NAME[,ATTRIBUTE=VALUE...]`.
 pub fn parse_family(text: &str) -> Result<(String, BTreeMap<String, String>)> {
+    if text.starts_with('{') {
+        let text =
+            "a family is given as f1,VERSIONS=3,TTL=60; {NAME => 'f1', VERSIONS => 3} is understood by `cellfs shell`";
+        return Err(Error::new(ErrorKind::IllegalArgument, text));
+    }
     let mut parts = text.split(',');
     let name = parts.next().unwrap_or_default();
     check_family(name)?;

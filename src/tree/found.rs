@@ -40,6 +40,11 @@ pub fn absent(name: &[u8]) -> Error {
     Error::new(ErrorKind::IllegalArgument, format!("`{name}` can stand for nothing in this directory"))
 }
 
+pub fn no_snapshot(name: &[u8]) -> Error {
+    let name = String::from_utf8_lossy(name).into_owned();
+    Error::new(ErrorKind::IllegalArgument, format!("there is no snapshot `{name}`; `cellfs snapshot list` names all"))
+}
+
 pub fn misspelt(name: &[u8], canonical: &[u8]) -> Error {
     let (name, right) = (String::from_utf8_lossy(name), String::from_utf8_lossy(canonical));
     let text = format!("`{name}` is not how that key is spelt; write `{right}`");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::base::Tree;
-use super::found::{absent, wrong_timestamp};
+use super::found::{absent, no_snapshot, wrong_timestamp};
 use super::names::escape::NAME_MAX;
 use super::names::keys::no_short_name;
 use super::names::suffix::{At, Suffix};
@@ -49,7 +49,7 @@ pub fn target(tree: &Tree, dir: &NodeKey, name: &[u8]) -> Result<NodeKey> {
     }
     if dir.place == Place::Snapshots {
         let known = tree.backend.snapshots()?.into_iter().find(|one| one.name.as_bytes() == name);
-        return known.map(|one| named::root_of(&one)).ok_or_else(|| absent(name));
+        return known.map(|one| named::root_of(&one)).ok_or_else(|| no_snapshot(name));
     }
     if dir.view == View::History {
         return Ok(dir.sibling(history_target(tree, &dir.place, name)?));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::env::FailMode;
 use crate::format::Codec;
 
 /// Takes what nothing leads to but these.
@@ -29,8 +30,9 @@ fn stored(root: &Root) -> Root {
     Root::decode(&coded(root)).unwrap()
 }
 
-/// One draft of a kept value, changed and read at random beside collections; bytes that these have freed.
-fn run(seed: u64) -> u64 {
+/// One draft of a kept value, changed and read at random beside collections, at times on a disk without room; bytes that
+/// were freed, and how often there was no room.
+fn run(seed: u64) -> (u64, u32) {
     let rig = Rig::new(small());
     let mut random = noise(20_000, seed + 1).into_iter();
     let mut draw = |most: usize| {
@@ -40,36 +42,56 @@ fn run(seed: u64) -> u64 {
     let mut is = noise(draw(300_000), seed);
     let mut base = stored(&value(&rig.blobs, &is, Codec::None));
     let mut draft = rig.blobs.draft(&base, Codec::None);
-    let mut freed = 0;
+    let (mut freed, mut refused) = (0, 0);
     for step in 0..200 {
         let at = draw(is.len() + 40_000);
         let bytes = noise([1, 100, 4096, 30_000, 150_000][draw(5)], seed * 1000 + step);
-        match draw(12) {
+        let what = draw(12);
+        if what < 10 && draw(4) == 0 {
+            rig.env.fail_call(1 + draw(4) as u64, [FailMode::Once, FailMode::Forever][draw(2)], libc::ENOSPC);
+        }
+        // What fails leaves the bytes as they were.
+        let mut done = |changed: Result<()>| {
+            rig.env.heal();
+            refused += u32::from(changed.is_err());
+            changed
+                .map_err(|e| assert_eq!(e.kind, ErrorKind::NoSpace, "seed {seed}, step {step}: {}", e.message))
+                .is_ok()
+        };
+        match what {
             0..=3 => {
-                is.resize(is.len().max(at + bytes.len()), 0);
-                is[at..at + bytes.len()].copy_from_slice(&bytes);
-                draft.write(at as u64, &bytes).unwrap();
+                if done(draft.write(at as u64, &bytes)) {
+                    is.resize(is.len().max(at + bytes.len()), 0);
+                    is[at..at + bytes.len()].copy_from_slice(&bytes);
+                }
             }
             4..=5 => {
-                draft.write(is.len() as u64, &bytes).unwrap();
-                is.extend_from_slice(&bytes);
+                if done(draft.write(is.len() as u64, &bytes)) {
+                    is.extend_from_slice(&bytes);
+                }
             }
             6 => {
-                let len = if draw(8) == 0 { draw(3) * 2_000_000 } else { at };
-                is.resize(len.min(3_000_000), 0);
-                draft.resize(is.len() as u64).unwrap();
+                let len = if draw(8) == 0 { draw(3) * 2_000_000 } else { at }.min(3_000_000);
+                if done(draft.resize(len as u64)) {
+                    is.resize(len, 0);
+                }
             }
             7..=8 => {
                 // Often what was written last, which is in no chunk yet.
                 let last = is.len().saturating_sub([1, 2, 100, 5_000][draw(4)]);
                 let at = if draw(2) == 0 { last } else { at };
-                let read = draft.read(at as u64, bytes.len()).unwrap();
-                assert!(read == is[at.min(is.len())..(at + bytes.len()).min(is.len())], "seed {seed}, step {step}");
+                let wanted = &is[at.min(is.len())..(at + bytes.len()).min(is.len())];
+                let is_right = |read: Vec<u8>| assert!(read == wanted, "seed {seed}, step {step}");
+                done(draft.read(at as u64, bytes.len()).map(is_right));
             }
             9 => {
-                let root = draft.value().unwrap();
-                assert!(all(&rig.blobs, &root) == is, "seed {seed}, step {step}");
-                base = stored(&root);
+                let value = draft.value();
+                rig.env.heal();
+                let is_right = |root: Arc<Root>| {
+                    assert!(all(&rig.blobs, &root) == is, "seed {seed}, step {step}");
+                    base = stored(&root);
+                };
+                done(value.map(is_right));
             }
             10 => {
                 // Another has put other bytes: what the draft began with is nobody else's any more.
@@ -82,14 +104,14 @@ fn run(seed: u64) -> u64 {
     }
     assert!(draft.read(0, usize::MAX).unwrap() == is, "seed {seed}");
     drop(draft);
-    freed + collect(&rig, &[])
+    (freed + collect(&rig, &[]), refused)
 }
 
 #[test]
-fn drafts_are_what_was_written_whatever_is_collected_meanwhile() {
-    let freed: u64 = (0..40).map(run).sum();
-    println!("{freed} bytes were given back");
-    assert!(freed > 1_000_000, "{freed}");
+fn drafts_are_what_was_written_whatever_is_collected_or_fails_meanwhile() {
+    let (freed, refused) = (0..40).map(run).fold((0, 0), |(freed, refused), run| (freed + run.0, refused + run.1));
+    println!("{freed} bytes were given back, {refused} changes found no room");
+    assert!(freed > 1_000_000 && refused > 100, "{freed} {refused}");
 }
 
 #[test]

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::pages::Pages;
 use super::root::Root;
 use super::writer::ValueWriter;
+use crate::Result;
 use crate::blob::blobs::Blobs;
 use crate::format::Codec;
-use crate::{Error, ErrorKind, Result};
 
 /// Bytes that are gathered before they go into chunks.
 const PAGES_MAX: usize = 1 << 20;
 /// Zeros that are written; more of them take no room.
 const ZEROS_MAX: u64 = 64 << 10;
 
-/// See the module. It holds about 2 MiB at most.
+/// See the module. It holds about 2 MiB at most. What fails changes no byte of it, and may be tried again.
 pub struct Draft {
     blobs: Blobs,
     codec: Codec,
@@ -26,15 +26,13 @@ pub struct Draft {
     /// With what has not been settled.
     len: u64,
     pages: Pages,
-    /// A change that failed in its midst has taken bytes with it.
-    is_torn: bool,
 }
 
 impl Blobs {
     /// A value that begins as another one, whose chunks it keeps; these are compressed by `codec` from now on.
     pub fn draft(&self, base: &Root, codec: Codec) -> Draft {
         let root = if base.is_empty() { Root::default() } else { self.hold(base) };
-        Draft { blobs: self.clone(), codec, len: root.len(), root, end: None, pages: Pages::default(), is_torn: false }
+        Draft { blobs: self.clone(), codec, len: root.len(), root, end: None, pages: Pages::default() }
     }
 }
 
@@ -59,27 +57,15 @@ impl Draft {
         self.pages.bytes() + self.end.as_ref().map_or(0, |end| end.pending().len())
     }
 
-    /// Whether a change has failed in its midst: nothing but making it empty is done any more.
-    pub fn is_torn(&self) -> bool {
-        self.is_torn
-    }
-
     /// At most `len` bytes from `offset`; fewer at the end.
-    pub fn read(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
-        self.check()?;
+    pub fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
         let end = offset.saturating_add(len as u64).min(self.len);
         if offset >= end {
             return Ok(Vec::new());
         }
-        let pending = self.end.as_ref().map_or(&[][..], ValueWriter::pending);
-        let pending_from = self.len - pending.len() as u64;
-        let mut out = if offset >= pending_from {
-            pending[(offset - pending_from) as usize..(end - pending_from) as usize].to_vec()
-        } else {
-            if end > self.root.len() {
-                self.settle_end()?;
-            }
-            self.blobs.read(&self.root, offset, (end - offset) as usize)?
+        let mut out = match &self.end {
+            Some(writer) => writer.read(offset, end)?,
+            None => self.blobs.read(&self.root, offset, (end - offset) as usize)?,
         };
         self.pages.lay_over(offset, &mut out);
         Ok(out)
@@ -87,24 +73,31 @@ impl Draft {
 
     /// Writes at `offset`; zeros come between the end and a place behind it.
     pub fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.check()?;
         let inside = self.len.saturating_sub(offset).min(bytes.len() as u64) as usize;
         let (over, behind) = bytes.split_at(inside);
+        if self.pages.bytes() + over.len() > PAGES_MAX {
+            self.settle()?;
+        }
+        if !behind.is_empty() {
+            self.write_behind(offset.saturating_sub(self.len), behind)?;
+        }
         if !over.is_empty() {
             self.pages.put(offset, over);
-            if self.pages.bytes() > PAGES_MAX {
-                self.settle()?;
-            }
         }
-        if behind.is_empty() {
-            return Ok(());
-        }
-        let at = offset + inside as u64;
-        self.torn_by(|draft| {
-            draft.grow(at)?;
-            draft.end()?.write(behind)
-        })?;
-        self.len = at + behind.len() as u64;
+        Ok(())
+    }
+
+    /// Writes so many zeros and then bytes behind the end.
+    fn write_behind(&mut self, zeros: u64, bytes: &[u8]) -> Result<()> {
+        let mut end = match self.end.take() {
+            Some(end) => end,
+            None => self.blobs.extend(&self.root, self.codec)?,
+        };
+        let before = (zeros > 0).then(|| end.clone());
+        let written = if zeros > 0 { grow(&mut end, zeros) } else { Ok(()) }.and_then(|()| end.write(bytes));
+        self.end = Some(before.filter(|_| written.is_err()).unwrap_or(end));
+        written?;
+        self.len += zeros + bytes.len() as u64;
         Ok(())
     }
 
@@ -123,13 +116,11 @@ impl Draft {
     /// All that was written goes into chunks, and the last bytes into the root.
     pub fn settle(&mut self) -> Result<()> {
         self.settle_end()?;
-        let pages = self.pages.take();
-        self.torn_by(|draft| {
-            for (at, bytes) in pages {
-                draft.root = draft.blobs.write_at(&draft.root, at, &bytes, draft.codec)?;
-            }
-            Ok(())
-        })
+        while let Some((at, bytes)) = self.pages.first() {
+            self.root = self.blobs.write_at(&self.root, at, bytes, self.codec)?;
+            self.pages.drop_first();
+        }
+        Ok(())
     }
 
     /// The value as it is now, which keeps its chunks until it is dropped. The draft goes on with it.
@@ -140,45 +131,25 @@ impl Draft {
         Ok(Arc::new(std::mem::replace(&mut self.root, root)))
     }
 
-    /// Zeros up to a place behind the end.
-    fn grow(&mut self, to: u64) -> Result<()> {
-        static ZEROS: [u8; ZEROS_MAX as usize] = [0; ZEROS_MAX as usize];
-        let missing = to.saturating_sub(self.len);
-        if missing > 0 {
-            let end = self.end()?;
-            match ZEROS.get(..missing as usize) {
-                Some(zeros) => end.write(zeros)?,
-                None => end.write_hole(missing)?,
+    fn settle_end(&mut self) -> Result<()> {
+        let Some(end) = self.end.take() else { return Ok(()) };
+        let before = end.clone();
+        match end.finish() {
+            Ok(root) => self.root = root,
+            Err(e) => {
+                self.end = Some(before);
+                return Err(e);
             }
         }
         Ok(())
     }
+}
 
-    fn check(&self) -> Result<()> {
-        let text = "an earlier write of this value has failed in its midst";
-        if self.is_torn { Err(Error::new(ErrorKind::Io, text)) } else { Ok(()) }
-    }
-
-    fn torn_by(&mut self, change: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        self.check()?;
-        let changed = change(self);
-        self.is_torn = changed.is_err();
-        changed
-    }
-
-    fn end(&mut self) -> Result<&mut ValueWriter> {
-        let end = match self.end.take() {
-            Some(end) => end,
-            None => self.blobs.extend(&self.root, self.codec)?,
-        };
-        Ok(self.end.insert(end))
-    }
-
-    fn settle_end(&mut self) -> Result<()> {
-        let Some(end) = self.end.take() else { return Ok(()) };
-        self.torn_by(|draft| {
-            draft.root = end.finish()?;
-            Ok(())
-        })
+/// Writes so many zeros.
+fn grow(end: &mut ValueWriter, zeros: u64) -> Result<()> {
+    static ZEROS: [u8; ZEROS_MAX as usize] = [0; ZEROS_MAX as usize];
+    match ZEROS.get(..usize::try_from(zeros).unwrap_or(usize::MAX)) {
+        Some(zeros) => end.write(zeros),
+        None => end.write_hole(zeros),
     }
 }

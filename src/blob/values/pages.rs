@@ -51,10 +51,13 @@ impl Pages {
         }
     }
 
-    /// Gives all away, ascending.
-    pub(in crate::blob) fn take(&mut self) -> BTreeMap<u64, Vec<u8>> {
-        self.bytes = 0;
-        std::mem::take(&mut self.runs)
+    /// The first run, and where it lies.
+    pub(in crate::blob) fn first(&self) -> Option<(u64, &[u8])> {
+        self.runs.first_key_value().map(|(at, run)| (*at, run.as_slice()))
+    }
+
+    pub(in crate::blob) fn drop_first(&mut self) {
+        self.bytes -= self.runs.pop_first().map_or(0, |(_, run)| run.len());
     }
 }
 
@@ -79,9 +82,12 @@ mod tests {
                     prop_assert_eq!(out, wanted);
                 }
             }
-            let runs = pages.take();
-            let ends: Vec<u64> = runs.iter().map(|(at, run)| at + run.len() as u64).collect();
-            prop_assert!(runs.keys().skip(1).zip(&ends).all(|(start, end)| start > end));
+            let mut end = None;
+            while let Some((at, run)) = pages.first() {
+                prop_assert!(end.is_none_or(|end| at > end));
+                end = Some(at + run.len() as u64);
+                pages.drop_first();
+            }
             prop_assert_eq!(pages.bytes(), 0);
         }
     }

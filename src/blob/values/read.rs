@@ -8,7 +8,7 @@ use crate::blob::disk::header::Kind;
 use crate::{ErrorKind, Result};
 
 /// Takes bytes of a value in order.
-type Take<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
+pub(super) type Take<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
 impl Blobs {
     /// The bytes of a value from `offset` on, at most `len` and fewer at its end. Damage is [`ErrorKind::Corrupt`], with
@@ -31,7 +31,7 @@ impl Blobs {
     }
 
     /// Bytes `from..to` of what lies below references.
-    fn read_below(&self, refs: &[Reference], height: u8, from: u64, to: u64, put: Take<'_>) -> Result<()> {
+    pub(super) fn read_below(&self, refs: &[Reference], height: u8, from: u64, to: u64, put: Take<'_>) -> Result<()> {
         let mut start = 0u64;
         for one in refs {
             let end = start + one.len;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::lists;
+use super::read::Take;
 use super::root::{ROOT_MAX, Reference, Root};
 use crate::Result;
 use crate::blob::blobs::Blobs;
@@ -12,7 +13,7 @@ use crate::blob::shares::Hold;
 use crate::format::Codec;
 
 /// The references of one height that are in no list yet.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Level {
     refs: Vec<Reference>,
     /// The list that they were read from, if they are still what it says.
@@ -20,6 +21,7 @@ struct Level {
 }
 
 /// See the module.
+#[derive(Clone)]
 pub(in crate::blob) struct Spine {
     pub blobs: Blobs,
     pub hold: Arc<Hold>,
@@ -107,6 +109,25 @@ impl Spine {
     pub(in crate::blob) fn pop(&mut self) {
         self.levels[0].stored = None;
         self.levels[0].refs.pop();
+    }
+
+    /// Bytes that its chunks cover.
+    pub(super) fn len(&self) -> u64 {
+        self.levels.iter().flat_map(|level| &level.refs).map(|one| one.len).sum()
+    }
+
+    /// Bytes `from..to` of them: the higher a level, the further in front is what lies below it.
+    pub(super) fn read(&self, from: u64, to: u64, put: Take<'_>) -> Result<()> {
+        let mut start = 0;
+        for (height, level) in self.levels.iter().enumerate().rev() {
+            let end = start + level.refs.iter().map(|one| one.len).sum::<u64>();
+            let (first, last) = (from.max(start), to.min(end));
+            if first < last {
+                self.blobs.read_below(&level.refs, height as u8, first - start, last - start, put)?;
+            }
+            start = end;
+        }
+        Ok(())
     }
 
     /// Bytes of it without holes, about.

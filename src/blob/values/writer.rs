@@ -12,8 +12,9 @@ use crate::format::Codec;
 /// Chunks up to this many bytes are merged with what is appended to them.
 const MERGED_MAX: usize = 64 << 10;
 
-/// Takes the bytes of a value. It holds less than 1 MiB. Dropped before it is finished it leaves chunks that nobody
-/// refers to, which are collected later.
+/// Takes the bytes of a value. It holds less than 1 MiB. A copy goes on from where it was made. Dropped before it is
+/// finished it leaves chunks that nobody refers to, which are collected later, as does what fails.
+#[derive(Clone)]
 pub struct ValueWriter {
     spine: Spine,
     codec: Codec,
@@ -61,8 +62,28 @@ impl ValueWriter {
         Ok(Self { spine, codec, pending, merges: true, cut })
     }
 
-    /// Takes the next bytes. After an error nothing more can be written.
-    pub fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
+    /// Takes the next bytes: all of them, or none.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.pending.len() + bytes.len() < self.cut.2 {
+            self.pending.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.as_a_whole(|writer, before| writer.take(bytes, before))
+    }
+
+    /// Makes a change, or none; it is given the place for a buffer that begins with what was pending before.
+    fn as_a_whole(&mut self, change: impl FnOnce(&mut Self, &mut Option<Vec<u8>>) -> Result<()>) -> Result<()> {
+        let (spine, merges, kept, mut before) = (self.spine.clone(), self.merges, self.pending.len(), None);
+        let changed = change(self, &mut before);
+        if changed.is_err() {
+            (self.spine, self.merges) = (spine, merges);
+            self.pending = before.unwrap_or_else(|| std::mem::take(&mut self.pending));
+            self.pending.truncate(kept);
+        }
+        changed
+    }
+
+    fn take(&mut self, mut bytes: &[u8], before: &mut Option<Vec<u8>>) -> Result<()> {
         let most = self.cut.2;
         while !bytes.is_empty() {
             if self.pending.is_empty() && bytes.len() >= most {
@@ -74,7 +95,7 @@ impl ValueWriter {
             let part = bytes.len().min((2 * most).saturating_sub(self.pending.len()).max(1));
             self.pending.extend_from_slice(&bytes[..part]);
             bytes = &bytes[part..];
-            self.cut_pending(most)?;
+            self.cut_pending(most, before)?;
         }
         Ok(())
     }
@@ -84,6 +105,19 @@ impl ValueWriter {
         &self.pending
     }
 
+    /// Bytes `from..to` of the value so far, which has them.
+    pub(in crate::blob) fn read(&self, from: u64, to: u64) -> Result<Vec<u8>> {
+        let (cut, mut out) = (self.spine.len(), Vec::with_capacity((to - from) as usize));
+        self.spine.read(from, to.min(cut), &mut |bytes| {
+            out.extend_from_slice(bytes);
+            Ok(())
+        })?;
+        if to > cut {
+            out.extend_from_slice(&self.pending[from.saturating_sub(cut) as usize..(to - cut) as usize]);
+        }
+        Ok(out)
+    }
+
     /// Bytes so far without holes, about.
     pub(in crate::blob) fn filled(&self) -> Result<u64> {
         Ok(self.spine.filled()? + self.pending.len() as u64)
@@ -91,32 +125,33 @@ impl ValueWriter {
 
     /// Writes the zeros that follow, which take no room.
     pub(in crate::blob) fn write_hole(&mut self, mut len: u64) -> Result<()> {
-        self.cut_pending(1)?;
-        if let Some(last) = self.spine.last().filter(Reference::is_hole) {
-            self.spine.pop();
-            len = len.saturating_add(last.len);
-        }
-        self.spine.push(Reference::hole(len))
+        self.as_a_whole(|writer, before| {
+            writer.cut_pending(1, before)?;
+            if let Some(last) = writer.spine.last().filter(Reference::is_hole) {
+                writer.spine.pop();
+                len = len.saturating_add(last.len);
+            }
+            writer.spine.push(Reference::hole(len))
+        })
     }
 
     /// The value's root, which keeps its chunks until it is dropped.
     pub fn finish(mut self) -> Result<Root> {
-        self.cut_pending(TAIL_MAX + 1)?;
+        self.cut_pending(TAIL_MAX + 1, &mut None)?;
         self.spine.finish(self.pending)
     }
 
     /// Cuts chunks as long as so many bytes are left.
-    fn cut_pending(&mut self, least: usize) -> Result<()> {
+    fn cut_pending(&mut self, least: usize, before: &mut Option<Vec<u8>>) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
-        let mut from = 0;
-        while pending.len() - from >= least {
+        let (mut from, mut put) = (0, Ok(()));
+        while pending.len() - from >= least && put.is_ok() {
             let end = from + self.cut_at(&pending[from..]);
-            self.put(&pending[from..end])?;
-            from = end;
+            put = self.put(&pending[from..end]).map(|()| from = end);
         }
-        self.pending = pending;
-        self.pending.drain(..from);
-        Ok(())
+        self.pending = pending[from..].to_vec();
+        before.get_or_insert(pending);
+        put
     }
 
     fn cut_at(&self, bytes: &[u8]) -> usize {

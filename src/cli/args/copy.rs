@@ -12,7 +12,8 @@ use clap::Args;
 /// that the source has still; tables and families that are not there are made like those of the source, at a cluster with
 /// the same regions. What is there already stays. At the end the checksums of all that plain reads show, with all its
 /// versions, are compared, range by range. Nobody should write to the source meanwhile: of a store that is written to, make
-/// a snapshot and restore it under another name first. Exit status 1: a range of rows differs; the first one is told.
+/// a snapshot and restore it under another name first. Exit status 1: a range of rows differs, and the first one is
+/// told; or tables that are disabled were left out.
 pub struct CopyArgs {
     /// Directory of a store, or a mount point of it, or the address of a cluster
     pub from: PathBuf,

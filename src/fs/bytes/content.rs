@@ -199,13 +199,6 @@ impl Content {
         Ok(())
     }
 
-    /// Nothing of it will be stored: what room it has taken of the store's disk goes back.
-    pub fn give_up(&mut self) {
-        if let Content::Drafted(draft) = self {
-            draft.give_up();
-        }
-    }
-
     fn make_room(&mut self, len: u64, beyond: &Beyond<'_>) -> Result<()> {
         let Content::Memory(bytes) = self else { return Ok(()) };
         if len > MEMORY_MAX

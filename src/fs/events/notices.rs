@@ -1,4 +1,4 @@
-//! Which cached names and inodes a change touches: the notifier thread asks, holding no lock.
+//! Which cached names and inodes a change touches: the notifier thread asks, holding no lock that a request waits for.
 
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ use crate::tree::place::{NodeKey, Place, RowPlace, family_of};
 /// What the kernel must be told of a change.
 pub fn notices(fs: &Fs, event: &Event) -> Vec<Invalidation> {
     let mut notices = Vec::new();
+    // What a move has taken away may have its node there still: its name would be dropped, and who is in it would be nowhere.
+    let _stays = (!matches!(event, Event::Column { .. })).then(|| fs.moves.read_recursive());
     match event {
         Event::Column { column, origin } => column_notices(fs, column, *origin, &mut notices),
         Event::Row { table, row, family, .. } => {

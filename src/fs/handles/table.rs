@@ -91,12 +91,17 @@ pub struct FileState {
 /// What is written within this part of a version's life stays in it: it lives that much less.
 const WORN: i64 = 8;
 
+/// How long after its timestamp a version that lives so long takes no more what is written, ms.
+pub fn wears_after(life_ms: i64) -> i64 {
+    life_ms / WORN
+}
+
 impl FileState {
     /// A commit has made a version.
     pub fn note_commit(&mut self, version: &CellInfo) {
         self.committed = Some((version.timestamp, version.seq));
         let life = |expires: Timestamp| expires.0.saturating_sub(version.timestamp.0);
-        self.worn_at = version.expires_at.map(|at| Timestamp(version.timestamp.0 + life(at) / WORN));
+        self.worn_at = version.expires_at.map(|at| Timestamp(version.timestamp.0 + wears_after(life(at))));
     }
 
     /// The version that the next commit replaces.

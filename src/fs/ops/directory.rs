@@ -84,6 +84,9 @@ fn make(fs: &Fs, key: &NodeKey) -> Result<()> {
             _ => Err(not_permitted("only families, indexes and checks are made here")),
         },
         Place::Versions(column) => Err(ungiven::versions_are_given(&fs.tree, column)),
+        Place::Cell(_) => {
+            Err(not_permitted("a family of a row has files alone: make a row (mkdir TABLE/ROW) or another family"))
+        }
         _ => Err(not_permitted("the tree has no directories at this level")),
     }
 }

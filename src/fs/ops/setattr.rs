@@ -14,6 +14,7 @@ use crate::fs::ops::files::open::new_file;
 use crate::fs::requests::writable;
 use crate::fs::session::commit;
 use crate::fs::session::load;
+use crate::fs::session::refused;
 use crate::fs::session::told;
 use crate::fs::session::write;
 use crate::fs::shown::access;
@@ -106,9 +107,7 @@ fn truncate(fs: &Fs, node: &Arc<Node>, size: u64, handle: Option<u64>) -> Result
     let open = handle.and_then(|number| fs.handles.file(number).ok());
     if size > fs.tree.backend.value_limit() {
         if let Some(file) = open {
-            let mut state = node.state();
-            write::mark_written(write::session(fs, node, &mut state)?, &file);
-            file.state.lock().failed = Some(ErrorKind::ValueTooLarge);
+            refused::refuse(fs, &file, &mut node.state(), ErrorKind::ValueTooLarge)?;
         }
         return Err(writable::too_large(fs));
     }

@@ -6,7 +6,7 @@ use crate::error::CLOSE_REFUSED;
 use crate::fs::base::Fs;
 use crate::fs::bytes::content::Session;
 use crate::fs::bytes::scratch::Meta;
-use crate::fs::handles::table::{FileHandle, FileState};
+use crate::fs::handles::table::{FileHandle, FileState, wears_after};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::requests::writable;
 use crate::fs::session::write::time_beside;
@@ -14,7 +14,7 @@ use crate::fs::session::{append, expired, told};
 use crate::fs::shown::{access, kernel};
 use crate::model::{
     CellInfo, ColumnKey, Condition, DeleteKind, DeleteMarker, FileChange, Mutation, Origin, PutCell, RowMutations,
-    SeqNo, Time, Timestamp,
+    Time, Timestamp,
 };
 use crate::tree::place::Place;
 use crate::tree::view::View;
@@ -84,7 +84,7 @@ fn commit_session(
         // There may be a file of another's by now, whose place this would take.
         access::check_sticky(fs, &key, session.file.uid.unwrap_or(fs.options.uid))?;
     }
-    let target = commit_target(file, own.to_replace(fs.tree.backend.now()), session)?;
+    let target = commit_target(fs, file, (own, state.cell.as_deref()), session)?;
     if let (Place::Cell(column), Some(from)) = (&key.place, session.appends) {
         let version = append::commit_append(fs, file, state, (column, target.time, from))?;
         note_version(fs, state, own, (column, version));
@@ -123,15 +123,38 @@ fn note_version(fs: &Fs, state: &mut NodeState, own: &mut FileState, (column, ve
     }
 }
 
-fn commit_target(file: &FileHandle, committed: Option<(Timestamp, SeqNo)>, session: &Session) -> Result<Target> {
-    let (column, time, ended_at) = match (file.node.key().place, committed) {
+fn commit_target(
+    fs: &Fs,
+    file: &FileHandle,
+    (own, before): (&FileState, Option<&CellInfo>),
+    session: &Session,
+) -> Result<Target> {
+    let now = fs.tree.backend.now();
+    let (column, time, ended_at) = match (file.node.key().place, own.to_replace(now)) {
         (Place::Cell(column), Some((timestamp, seq))) => (column, Time::Replacing { timestamp, seq }, None),
-        (Place::Cell(column), None) => (column, Time::AfterNewestSince(session.changed_at.into()), None),
+        (Place::Cell(column), None) => {
+            let made = Timestamp::from(session.changed_at);
+            let age_ms = now.0.saturating_sub(made.0);
+            let is_worn = life_ms(fs, &column, session, before)?.is_some_and(|life| age_ms >= wears_after(life));
+            (column, Time::AfterNewestSince(if is_worn { now } else { made }), None)
+        }
         (Place::Version(column, timestamp), _) => (column, Time::At(timestamp), None),
         (Place::Ended(column, timestamp, end), _) => (column, Time::At(timestamp), Some(end)),
         _ => return Err(Error::new(ErrorKind::Io, "a generated file cannot become a version")),
     };
     Ok(Target { column, time, ended_at })
+}
+
+/// How long a version lives at least; `None`: for good.
+fn life_ms(fs: &Fs, column: &ColumnKey, session: &Session, before: Option<&CellInfo>) -> Result<Option<i64>> {
+    let catalogue = fs.tree.backend.catalogue()?;
+    let family = catalogue.tables.get(&column.table).and_then(|table| table.families.get(&column.family));
+    let lives = [
+        family.and_then(|family| family.rules.ttl_ms),
+        session.ttl_ms.flatten(),
+        before.and_then(|cell| cell.tags.ttl_ms),
+    ];
+    Ok(lives.into_iter().flatten().min().map(|life| i64::try_from(life).unwrap_or(i64::MAX)))
 }
 
 /// What is noted of a scratch file, from its session if it has one.

@@ -5,5 +5,6 @@ pub(super) mod commit;
 pub(super) mod expired;
 pub(super) mod load;
 pub(super) mod moving;
+pub(super) mod refused;
 pub(super) mod told;
 pub(super) mod write;

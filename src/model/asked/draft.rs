@@ -21,8 +21,8 @@ pub trait Draft: Send {
     /// At most `len` bytes from `offset`; fewer at the end alone.
     fn read(&mut self, offset: u64, len: usize) -> Result<Vec<u8>>;
 
-    /// Writes at `offset`; zeros come between the end and a place behind it. After an error it
-    /// may be as if given up.
+    /// Writes at `offset`; zeros come between the end and a place behind it. After an error, as of all that fails here,
+    /// it is as it was.
     fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<()>;
 
     /// Cuts it, or extends it with zeros. An empty one has no room to give back, and is as a new one.
@@ -30,7 +30,4 @@ pub trait Draft: Send {
 
     /// The bytes as the value of a Put. The draft goes on, and what is written later is not in that value.
     fn value(&mut self) -> Result<Value>;
-
-    /// Nothing of it will be stored: its room goes back. Until it is made empty all else is refused.
-    fn give_up(&mut self);
 }

@@ -116,7 +116,7 @@ fn full(engine: &Engine, needed: u64) -> Error {
     let store = engine.options.path.display();
     let text = format!(
         "the disk under {store} is full: {} MiB must be free before anything more is written. Remove cells, and \
-         take what is kept of them with `cellfs purge`, or free room otherwise",
+         take what is kept of them with `cellfs purge`, keep fewer VERSIONS, or free room otherwise",
         needed.div_ceil(1 << 20)
     );
     Error::new(ErrorKind::NoSpace, text)

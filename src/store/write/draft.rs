@@ -10,7 +10,7 @@ use crate::store::engine::Engine;
 use crate::store::engine::values::INLINE;
 use crate::store::read::lookup::root_of;
 use crate::store::space::{level, room};
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 
 /// Bytes that all drafts may hold which are in no chunk yet; past it each puts them there at once.
 const HELD_MAX: u64 = 64 << 20;
@@ -21,8 +21,6 @@ const COLLECTED_SOON: u64 = 1 << 20;
 pub struct StoreDraft {
     engine: Arc<Engine>,
     draft: blob::Draft,
-    /// Why there is nothing of it any more.
-    failed: Option<ErrorKind>,
     /// Bytes that were written since it was a value.
     loose: u64,
     /// Its part of [`Uploads::drafted`](crate::store::engine::uploads::Uploads::drafted).
@@ -50,35 +48,18 @@ pub fn begin(
         },
     };
     let draft = engine.values.blobs.draft(&root, Codec::of(family.rules.compression));
-    Ok(Some(StoreDraft { engine: Arc::clone(engine), draft, failed: None, loose: 0, held: 0 }))
+    Ok(Some(StoreDraft { engine: Arc::clone(engine), draft, loose: 0, held: 0 }))
 }
 
 impl StoreDraft {
-    fn check(&self) -> Result<()> {
-        let text = "what was written of this value is not stored: a write of it was refused";
-        self.failed.map_or(Ok(()), |kind| Err(Error::new(kind, text)))
-    }
-
-    /// Changes it; what fails in the midst leaves nothing of it.
+    /// Changes it, or leaves it as it was.
     fn change<T>(&mut self, change: impl FnOnce(&mut blob::Draft) -> Result<T>) -> Result<T> {
-        self.check()?;
         let changed = change(&mut self.draft);
         self.count();
-        if let Err(e) = &changed {
-            if e.kind == ErrorKind::NoSpace {
-                level::note_full(&self.engine);
-            }
-            self.give_up_as(e.kind);
+        if changed.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace) {
+            level::note_full(&self.engine);
         }
         changed
-    }
-
-    fn give_up_as(&mut self, kind: ErrorKind) {
-        self.failed = Some(kind);
-        // Of no length it cannot fail.
-        let _ = self.draft.resize(0);
-        self.count();
-        self.collect_soon();
     }
 
     fn count(&mut self) {
@@ -104,20 +85,18 @@ impl Draft for StoreDraft {
     }
 
     fn read(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
-        self.check()?;
-        let read = self.engine.noted(self.draft.read(offset, len));
-        if let (Err(e), true) = (&read, self.draft.is_torn()) {
-            self.give_up_as(e.kind);
-        }
-        read
+        self.engine.noted(self.draft.read(offset, len))
     }
 
     fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.check()?;
         room::check_reserve(&self.engine, bytes.len() as u64)?;
-        self.change(|draft| draft.write(offset, bytes))?;
         if self.engine.uploads.drafted() > HELD_MAX {
             self.change(blob::Draft::settle)?;
+        }
+        self.change(|draft| draft.write(offset, bytes))?;
+        if self.engine.uploads.drafted() > HELD_MAX {
+            // What has been taken is not refused: where there is no room for it the next write is.
+            let _ = self.change(blob::Draft::settle);
         }
         self.loose += bytes.len() as u64;
         self.engine.disk.note_written(bytes.len() as u64, 0);
@@ -125,14 +104,11 @@ impl Draft for StoreDraft {
     }
 
     fn resize(&mut self, len: u64) -> Result<()> {
+        self.change(|draft| draft.resize(len))?;
         if len == 0 {
-            self.failed = None;
-            self.draft.resize(0)?;
-            self.count();
             self.collect_soon();
-            return Ok(());
         }
-        self.change(|draft| draft.resize(len))
+        Ok(())
     }
 
     fn value(&mut self) -> Result<Value> {
@@ -143,10 +119,6 @@ impl Draft for StoreDraft {
         let held = self.change(blob::Draft::value)?;
         self.loose = 0;
         Ok(Value::Written(Written { len, held }))
-    }
-
-    fn give_up(&mut self) {
-        self.give_up_as(ErrorKind::NoSpace);
     }
 }
 

@@ -22,6 +22,21 @@ fn bulk_a_copy_has_every_tombstone() {
 }
 
 #[test]
+fn bulk_a_disabled_table_keeps_no_other_from_being_copied() {
+    let stored = Stored::new();
+    stored.done(&["create", "STORE", "u", "f"]);
+    stored.done(&["put", "STORE", "u", "r", "f:a", "1"]);
+    stored.done(&["shell", "STORE", "-e", "disable 't'"]);
+    let copy = ["copy", "--make", "STORE", "copied"];
+    let output = stored.run(&copy);
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).join("");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("u: the same on both sides: 1 versions") && said.contains("table t is disabled"), "{said}");
+    stored.done(&["shell", "STORE", "-e", "enable 't'"]);
+    assert!(stored.done(&copy).contains("t: the same on both sides"));
+}
+
+#[test]
 fn bulk_a_table_that_differs_keeps_no_other_from_being_copied() {
     let stored = Stored::new();
     stored.done(&["create", "STORE", "u", "f"]);

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-use super::fixture::{Fixture, errno, names};
+use super::fixture::{Fixture, errno, is_alone, names};
 
 /// A cell that lives for so many milliseconds, as the command line puts it.
 fn put_for(fixture: &Fixture, row: &str, qualifier: &str, value: &str, ttl: &str) {
@@ -149,6 +149,28 @@ fn mount_a_file_that_is_written_for_longer_than_its_ttl_stays() {
     }
     assert!(becomes(|| names(&family).is_empty()), "it expires once nobody writes");
     assert_eq!(log.metadata().unwrap().nlink(), 0);
+}
+
+#[test]
+fn mount_what_is_committed_long_after_it_was_written_lives_from_then_on() {
+    if !is_alone() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let family = fixture.family("row");
+    attribute(&fixture, "2");
+    let open = |name: &str| OpenOptions::new().create(true).append(name == "log").write(true).open(family.join(name));
+    let names_of = ["log", "other"];
+    let mut files = names_of.map(|name| open(name).unwrap());
+    files.iter_mut().for_each(|file| file.write_all(b"one\n").unwrap());
+    let mtimes = || names_of.map(|name| fs::metadata(family.join(name)).unwrap().modified().unwrap());
+    let written = mtimes();
+    sleep_ms(3000);
+    files.into_iter().for_each(|file| nix::unistd::close(file).unwrap());
+    assert_eq!(mtimes(), written, "the close is no write");
+    sleep_ms(1000);
+    assert_eq!(names_of.map(|name| fs::read_to_string(family.join(name)).unwrap()), ["one\n"; 2]);
+    assert!(becomes(|| names(&family).is_empty()));
 }
 
 /// Nobody has removed it.

@@ -36,6 +36,13 @@ fn mount_nothing_of_a_handle_is_stored_after_a_refused_write() {
         assert!(!bash(&format!("cp '{}' '{}'", big.display(), target.display())).0);
     }
     assert_eq!((history(&cell), names(&family)), (vec!["whole".to_owned()], vec!["q".to_owned()]));
+    // Nor by another's close.
+    let mut file = fs::File::options().append(true).open(&cell).unwrap();
+    file.write_all(&vec![b'x'; 900_000]).unwrap();
+    assert_eq!(errno(file.write_all(&vec![b'y'; 200_000])), libc::EFBIG);
+    fs::File::options().append(true).open(&cell).unwrap().write_all(b"!").unwrap();
+    assert_eq!(nix::unistd::close(file), Err(nix::Error::EFBIG));
+    assert_eq!(history(&cell), ["whole", "whole!"]);
     // Who begins anew has a whole value again.
     let mut file = fs::File::create(&cell).unwrap();
     assert_eq!(errno(file.write_all(&vec![b'y'; 1_200_000])), libc::EFBIG);
@@ -43,7 +50,7 @@ fn mount_nothing_of_a_handle_is_stored_after_a_refused_write() {
     std::io::Seek::rewind(&mut file).unwrap();
     file.write_all(b"again").unwrap();
     drop(file);
-    assert_eq!(history(&cell), ["whole", "again"]);
+    assert_eq!(history(&cell), ["whole", "whole!", "again"]);
 }
 
 #[test]

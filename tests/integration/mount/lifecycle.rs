@@ -218,6 +218,8 @@ fn mount_cleans_up_a_dead_mount_of_its_own() {
     fixture.kill();
     let dead = fs::read_dir(fixture.mnt()).unwrap_err();
     assert_eq!(dead.raw_os_error(), Some(libc::ENOTCONN));
+    let status = fixture.cellfs(&["status", fixture.mnt().to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&status.stdout).contains("has ended: mount there again"), "{status:?}");
     fixture.mount("");
     assert_eq!(fs::read_to_string(fixture.path("t/r/f/q")).unwrap(), "v");
 }

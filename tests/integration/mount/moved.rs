@@ -156,6 +156,23 @@ fn mount_mv_takes_along_who_is_in_what_moves() {
     }
 }
 
+/// The kernel was told now and then that the directory is gone, in the moment in which it was at no place.
+#[test]
+fn mount_mv_again_and_again_leaves_who_is_in_what_moves_where_it_is() {
+    let fixture = with_families();
+    fs::write(fixture.path("t/r/f/k"), "v").unwrap();
+    for (one, other, below) in [("t", "u", "r/f"), ("t/r", "t/s", "f")] {
+        let directory = File::open(fixture.path(one).join(below)).unwrap();
+        let link = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string());
+        for round in 0..40 {
+            let (from, to) = if round % 2 == 0 { (one, other) } else { (other, one) };
+            mv(&fixture, &[], from, to);
+            assert_eq!(fs::read(link.join("k")).unwrap(), b"v");
+            assert_eq!(fs::read_link(&link).unwrap(), fixture.path(to).join(below), "{round}");
+        }
+    }
+}
+
 #[test]
 fn mount_what_is_dropped_while_it_is_open_is_as_what_is_unlinked() {
     let fixture = Fixture::new();

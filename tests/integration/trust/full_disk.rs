@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rand::RngExt;
 
-use crate::mount::fixture::{Fixture, errno};
+use crate::mount::fixture::{Fixture, errno, is_alone};
 
 /// A small disk over the store's directory.
 pub struct SmallDisk(PathBuf);
@@ -408,6 +408,94 @@ fn full_disk_lets_who_has_the_file_open_try_again() {
     assert_eq!(fs::read(family.join("again")).unwrap(), [7; 5000]);
     assert_eq!(fs::read(family.join("old")).unwrap(), b"");
     small.fixture.unmount();
+}
+
+/// Whoever looks at the file meanwhile, and goes on with it, has what is stored.
+#[test]
+fn full_disk_leaves_a_file_as_it_is_stored_while_who_was_refused_has_it_open() {
+    if !is_alone() {
+        return;
+    }
+    let Some(mut small) = Small::new("48m") else { return };
+    let family = small.family.clone();
+    for len in [5, 100_000, 2_000_000] {
+        let (path, stored) = (family.join(format!("q{len}")), noise(len));
+        put(&path, &stored).unwrap();
+        for truncates in [false, true] {
+            let mut file = File::options().write(true).truncate(truncates).open(&path).unwrap();
+            file.write_all(&noise(3_000)).unwrap();
+            let full = fill_up(&small.store);
+            let refused = (0..100).find_map(|_| file.write_all(&noise(1_000_000)).err()).unwrap();
+            assert_eq!(refused.raw_os_error(), Some(libc::ENOSPC), "{refused}");
+            assert!(fs::read(&path).unwrap() == stored && fs::metadata(&path).unwrap().len() == len as u64);
+            fs::remove_file(full).unwrap();
+            assert!(fs::read(&path).unwrap() == stored);
+            assert_eq!(errno(file.write_all(b"more")), libc::ENOSPC, "it would be a part of a value");
+            assert_eq!(nix::unistd::close(file), Err(nix::Error::ENOSPC));
+        }
+        let mut file = File::options().write(true).open(&path).unwrap();
+        let full = fill_up(&small.store);
+        while file.write_all(&noise(1_000_000)).is_ok() {}
+        fs::remove_file(full).unwrap();
+        let mut other = File::options().append(true).open(&path).unwrap();
+        // It may be seen a moment later that there is room again.
+        let began = Instant::now();
+        while let Err(e) = other.write_all(b"!") {
+            assert!(e.raw_os_error() == Some(libc::ENOSPC) && began.elapsed().as_secs() < 10, "{e}");
+        }
+        nix::unistd::close(other).unwrap();
+        assert_eq!(nix::unistd::close(file), Err(nix::Error::ENOSPC));
+        assert!(fs::read(&path).unwrap() == [&stored[..], b"!"].concat());
+    }
+    small.fixture.unmount();
+}
+
+/// A log: what was taken stays, what was refused is not there, and it goes on where there is room again.
+#[test]
+fn full_disk_lets_who_appends_go_on() {
+    if !is_alone() {
+        return;
+    }
+    for (len, syncs) in [(100, true), (100, false), (5_000, true), (60_000, true), (60_000, false), (700_000, true)] {
+        let Some(mut small) = Small::new("48m") else { return };
+        let path = small.family.join("log");
+        put(&path, &noise(40_000)).unwrap();
+        let mut is = fs::read(&path).unwrap();
+        let mut file = File::options().append(true).open(&path).unwrap();
+        for round in 0..3 {
+            let full = fill_up(&small.store);
+            let (mut refused, began) = (0, Instant::now());
+            while refused < 3 && began.elapsed().as_secs() < 20 {
+                let line = noise(len);
+                match file.write(&line) {
+                    // The kernel parts what does not begin with a page.
+                    Ok(taken) => is.extend_from_slice(&line[..taken]),
+                    Err(e) => {
+                        assert_eq!(e.raw_os_error(), Some(libc::ENOSPC), "{e}");
+                        refused += 1;
+                    }
+                }
+                if syncs && let Err(e) = file.sync_all() {
+                    assert_eq!(e.raw_os_error(), Some(libc::ENOSPC), "{e}");
+                    refused += 1;
+                }
+            }
+            assert!(fs::read(&path).is_ok_and(|read| read == is), "{len} {syncs} round {round}");
+            fs::remove_file(full).unwrap();
+            let began = Instant::now();
+            while let Err(e) = file.write_all(b"again\n").and_then(|()| file.sync_all()) {
+                assert!(e.raw_os_error() == Some(libc::ENOSPC) && began.elapsed().as_secs() < 10, "{e}");
+                is = fs::read(&path).unwrap();
+            }
+            is.extend_from_slice(b"again\n");
+        }
+        nix::unistd::close(file).unwrap();
+        assert!(fs::read(&path).unwrap() == is, "{len} {syncs}");
+        small.fixture.kill();
+        small.fixture.mount("");
+        assert!(fs::read(&path).unwrap() == is, "{len} {syncs}, after a kill");
+        small.fixture.unmount();
+    }
 }
 
 #[test]

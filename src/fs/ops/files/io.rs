@@ -8,7 +8,7 @@ use crate::fs::kinds::{attribute, judge, text};
 use crate::fs::ops::files::asked::CLOSE_PATIENCE;
 use crate::fs::requests::writable;
 use crate::fs::session::told::gone;
-use crate::fs::session::{load, told, write};
+use crate::fs::session::{load, refused, told, write};
 use crate::fs::shown::known::stale;
 use crate::fs::shown::{access, kernel, known};
 use crate::tree::place::Place;
@@ -89,22 +89,24 @@ pub fn write(fs: &Fs, number: u64, offset: u64, data: &[u8], append: bool) -> Re
         kernel::invalidate_inode(fs, file.node.ino);
     }
     let offset = at;
-    session.appends = session.appends.filter(|_| append);
+    let appends = session.appends.filter(|_| append);
     let fits = offset.saturating_add(data.len() as u64) <= fs.tree.backend.value_limit() || data.is_empty();
     let fits = has_room.and_then(|()| if fits { Ok(()) } else { Err(writable::too_large(fs)) });
     let fits = fits.and_then(|()| judge::judge_write(fs, &key, &mut session.content, offset, data));
     let taken = fits.and_then(|()| load::beyond(fs, &key.place, |beyond| session.content.write(offset, data, beyond)));
+    if let Err(e) = taken {
+        // Who appends has taken nothing back: the next line is written where there is room again.
+        if e.kind != ErrorKind::NoSpace || appends.is_none() {
+            refused::refuse(fs, &file, &mut state, e.kind)?;
+        }
+        return Err(e);
+    }
+    session.appends = appends;
     session.file.mtime = None;
     if file.node.opens() > 1 {
         session.kept.get_mut().share(fs.tree.backend.now());
     }
     session.note_change(fs.time_of_change());
     write::mark_written(session, &file);
-    file.state.lock().failed = taken.as_ref().err().map(|e| e.kind);
-    if taken.as_ref().is_err_and(|e| e.kind == ErrorKind::NoSpace) && session.dirty_handles == 1 {
-        // Others need the room, and this is never stored.
-        session.content.give_up();
-    }
-    taken?;
     Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
 }
