@@ -89,7 +89,7 @@ pub fn counting(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Vec<(u64, 
 pub struct Headers {
     /// The greatest number of an edit that a file names: it was on the disk when the file was begun.
     pub edit: u64,
-    /// The number of the last record before the first file; `None`: that one does not say.
+    /// The number of the last record before all files; `None`: the first one does not say.
     pub before: Option<SeqNo>,
 }
 
@@ -97,7 +97,10 @@ pub struct Headers {
 pub fn headers(env: &dyn Env, dir: &Path, store: &StoreId) -> Result<Headers> {
     let header = |number| header_of(&*env.open(&path_of(dir, number)).ok()?, number, store).ok()?;
     let found: Vec<Option<FileHeader>> = list(env, dir)?.into_iter().map(header).collect();
-    let before = found.first().and_then(|first| Some(first.as_ref()?.before));
+    // A file that was removed may be back after a power cut, without those in front of it that were removed as well: what it
+    // needs is in the one for which they were.
+    let least = found.iter().flatten().map(|header| header.before).min();
+    let before = least.filter(|_| found.first().is_some_and(Option::is_some));
     Ok(Headers { edit: found.iter().flatten().map(|header| header.edit).max().unwrap_or_default(), before })
 }
 
