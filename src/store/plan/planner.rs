@@ -150,7 +150,7 @@ impl<'a> Planner<'a> {
     }
 
     pub fn newest(&self, family: &FamilySchema, qualifier: &Qualifier, range: TimeRange) -> Result<Option<CellInfo>> {
-        point::newest_in(self.engine, &self.view, family, self.row, qualifier, range)
+        point::newest_at(self.engine, &self.view, family, (self.row, qualifier), range, self.now)
     }
 
     /// `time`, but later than everything stored in the column and every tombstone of its family.

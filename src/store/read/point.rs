@@ -58,11 +58,23 @@ pub fn newest_in(
     qualifier: &Qualifier,
     range: TimeRange,
 ) -> Result<Option<CellInfo>> {
+    newest_at(engine, view, family, (row, qualifier), range, engine.now())
+}
+
+/// As [`newest_in`], at one time for all that a change asks: what expires in between would be there for its condition, and
+/// not for what it makes of it.
+pub fn newest_at(
+    engine: &Engine,
+    view: &ReadView,
+    family: &FamilySchema,
+    (row, qualifier): (&[u8], &Qualifier),
+    range: TimeRange,
+    now: Timestamp,
+) -> Result<Option<CellInfo>> {
     if range != TimeRange::ALL {
         view.check_doubt()?;
     }
     let prefix = key::row_prefix(row);
-    let now = engine.now();
     #[cfg(test)]
     let is_late = family.rules.ttl_ms.is_some() && engine.breaks(crate::store::options::Broken::ShowsExpired);
     #[cfg(test)]

@@ -97,7 +97,7 @@ fn holds(engine: &Engine, planner: &Planner<'_>, condition: &Condition) -> Resul
     match condition {
         Condition::Column { family: name, qualifier, op, value, time_range } => {
             let family = family(planner.table, name)?;
-            let stored = point::newest_in(engine, &planner.view, family, planner.row, qualifier, *time_range)?;
+            let stored = planner.newest(family, qualifier, *time_range)?;
             let least = stored.as_ref().map_or(Timestamp::ZERO, |cell| cell.timestamp);
             // What is behind so many bytes changes nothing.
             let most = value.as_ref().map_or(0, Vec::len) + 1;
@@ -107,7 +107,7 @@ fn holds(engine: &Engine, planner: &Planner<'_>, condition: &Condition) -> Resul
         Condition::Filter { filter, time_range } => filter_holds(engine, planner, filter, *time_range),
         Condition::Newest { family: name, qualifier, version } => {
             let family = family(planner.table, name)?;
-            let stored = point::newest_in(engine, &planner.view, family, planner.row, qualifier, TimeRange::ALL)?;
+            let stored = planner.newest(family, qualifier, TimeRange::ALL)?;
             let is_so = stored.map(|cell| (cell.timestamp, cell.seq)) == *version;
             Ok(is_so.then_some(Timestamp::ZERO))
         }

@@ -35,8 +35,7 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn newest(&self, range: TimeRange) -> Result<Option<CellInfo>> {
-        let view = &self.planner.view;
-        point::newest_in(self.planner.engine, view, self.family, self.planner.row, &self.key.qualifier, range)
+        self.planner.newest(self.family, &self.key.qualifier, range)
     }
 
     /// The newest version, and the cells of its column from there on, if these alone decide about it.

@@ -101,7 +101,7 @@ fn bulk_bad_lines_are_named_and_the_good_ones_before_them_kept() {
     let said = stored.refused(&["import", "STORE", "t", "bad.csv", "--on-error", "skip"], 1);
     assert!(said.contains("bad.csv: line 7, column 1"), "{said}");
     assert_eq!(scan(&stored).len(), 3);
-    assert_eq!(names(&stored), ["bad.csv", "rest.csv", "store"], "nothing is left beside them");
+    assert_eq!(names(&stored), ["bad.csv", "none.jsonl", "rest.csv", "store"], "nothing is left beside them");
     let json = "{\"row\":\"j1\",\"f:a\":\"1\"}\n\n{\"row\":\"j2\",\"f:a\":}\n";
     let output = stored.fed(&["import", "STORE", "t", "-"], json.as_bytes());
     let said = String::from_utf8(output.stderr).unwrap();

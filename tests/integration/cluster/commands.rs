@@ -119,7 +119,7 @@ fn what_a_cluster_cannot_give_is_refused_with_a_sentence() {
         (&["config", at, "value_limit", "5"][..], "hbase-site.xml"),
         (&["check", at][..], "hbck"),
         (&["watch", at, "commands_refused"][..], ".times"),
-        (&["alter", at, "commands_refused", "{NAME=>'f',PURGE_DELETED_AFTER=>'5'}"][..], "PURGE_DELETED_AFTER"),
+        (&["alter", at, "commands_refused", "f,PURGE_DELETED_AFTER=5"][..], "PURGE_DELETED_AFTER"),
         (&["undrop", at, "commands_refused"][..], "snapshot"),
     ] {
         let (_, said, done) = cellfs(args);

@@ -338,6 +338,12 @@ fn no_interleaving_loses_or_shows_a_wrong_cell() {
     assert!(sums.failures.is_empty(), "{}", sums.failures.join("\n\n"));
 }
 
+/// A cell expired between the condition of an append and its read of what it appends to.
+#[test]
+fn what_a_change_asks_is_asked_at_one_time() {
+    assert_eq!(run(1_795_994_496_002_340, None).failure, None);
+}
+
 /// The first seed that notices, and what it says.
 fn noticed(broken: Broken) -> Option<String> {
     (0..CONTROLS).find_map(|seed| run(seed, Some(broken)).failure)
