@@ -2,7 +2,7 @@
 
 use crate::fs::base::{Fs, not_permitted};
 use crate::fs::counts::subject;
-use crate::fs::handles::table::Handle;
+use crate::fs::handles::table::{Handle, TextHandle};
 use crate::fs::kinds::judge::{Limits, becomes_cells};
 use crate::fs::kinds::{attribute, judge, text};
 use crate::fs::ops::files::asked::CLOSE_PATIENCE;
@@ -52,24 +52,7 @@ pub fn read(fs: &Fs, number: u64, offset: u64, len: usize) -> Result<Vec<u8>> {
 pub fn write(fs: &Fs, number: u64, offset: u64, data: &[u8], append: bool) -> Result<u32> {
     let file = match fs.handles.get(number)? {
         Handle::File(file) => file,
-        Handle::Text(text) => {
-            subject::is(&text.node);
-            let place = text.node.key().place;
-            // Order: before the text's lock, as it may wait.
-            let room = if becomes_cells(&place) { fs.tree.backend.check_room() } else { Ok(()) };
-            if let Some(intake) = &text.takes {
-                let taken = intake.write((!append).then_some(offset), data, room);
-                // What the kernel is told of it does not pile up; all of it is told at close.
-                fs.invalidations.drain_many(CLOSE_PATIENCE);
-                return taken;
-            }
-            text.check_refused(offset)?;
-            judge::judge_text(fs, &place, offset, data).inspect_err(|e| text.refuse(e.kind))?;
-            let (catalogue, value) = (fs.tree.backend.catalogue()?, fs.tree.backend.value_limit());
-            let limits = Limits { catalogue: &catalogue, value, room };
-            let taken = text::write(&text, offset, data, &limits)?;
-            return attribute::declare_check(fs, &text).inspect_err(|e| text.refuse(e.kind)).map(|()| taken);
-        }
+        Handle::Text(text) => return write_text(fs, &text, offset, data, append),
         Handle::Dir(_) => return Err(not_permitted("a directory is not written as a file")),
     };
     subject::is(&file.node);
@@ -95,7 +78,7 @@ pub fn write(fs: &Fs, number: u64, offset: u64, data: &[u8], append: bool) -> Re
     let fits = fits.and_then(|()| judge::judge_write(fs, &key, &mut session.content, offset, data));
     let taken = fits.and_then(|()| load::beyond(fs, &key.place, |beyond| session.content.write(offset, data, beyond)));
     if let Err(e) = taken {
-        // Who appends has taken nothing back: the next line is written where there is room again.
+        // What was appended before stays, and more is taken where there is room again.
         if e.kind != ErrorKind::NoSpace || appends.is_none() {
             refused::refuse(fs, &file, &mut state, e.kind)?;
         }
@@ -109,4 +92,23 @@ pub fn write(fs: &Fs, number: u64, offset: u64, data: &[u8], append: bool) -> Re
     session.note_change(fs.time_of_change());
     write::mark_written(session, &file);
     Ok(u32::try_from(data.len()).unwrap_or(u32::MAX))
+}
+
+fn write_text(fs: &Fs, text: &TextHandle, offset: u64, data: &[u8], append: bool) -> Result<u32> {
+    subject::is(&text.node);
+    let place = text.node.key().place;
+    // Order: before the text's lock, as it may wait.
+    let room = if becomes_cells(&place) { fs.tree.backend.check_room() } else { Ok(()) };
+    if let Some(intake) = &text.takes {
+        let taken = intake.write((!append).then_some(offset), data, room);
+        // What the kernel is told of it does not pile up; all of it is told at close.
+        fs.invalidations.drain_many(CLOSE_PATIENCE);
+        return taken;
+    }
+    text.check_refused(offset)?;
+    judge::judge_text(fs, &place, offset, data).inspect_err(|e| text.refuse(e.kind))?;
+    let (catalogue, value) = (fs.tree.backend.catalogue()?, fs.tree.backend.value_limit());
+    let limits = Limits { catalogue: &catalogue, value, room };
+    let taken = text::write(text, offset, data, &limits)?;
+    attribute::declare_check(fs, text).inspect_err(|e| text.refuse(e.kind)).map(|()| taken)
 }
