@@ -55,19 +55,21 @@ pub fn unended_line(line: u64) -> String {
 
 /// What a bad record says where it ends the import.
 pub fn refusal(bad: &Bad<'_>) -> Error {
-    let text = match bad.line {
-        1 => format!("{}; nothing is imported", bad.sentence()),
-        _ => format!("{}; the {}s before it are imported", bad.sentence(), bad.counted.unit()),
-    };
+    let text = format!("{}; {}", bad.sentence(), before(bad.line, bad.counted));
     Error::new(ErrorKind::IllegalArgument, text)
 }
 
 /// Of a record of which so many bytes are not all.
 pub(super) fn too_long(line: u64, most: usize) -> Error {
     let text = format!(
-        "line {line}: it has more than {} MiB (a quote that is not closed, or another format?); the lines before it are \
-         imported",
-        most >> 20
+        "line {line}: it has more than {} MiB (a quote that is not closed, or another format?); {}",
+        most >> 20,
+        before(line, Counted::Lines)
     );
     Error::new(ErrorKind::IllegalArgument, text)
+}
+
+/// What became of the records before one that ends the import.
+fn before(line: u64, counted: Counted) -> String {
+    if line == 1 { "nothing is imported".to_owned() } else { format!("the {}s before it are imported", counted.unit()) }
 }

@@ -30,78 +30,112 @@ fn stored(root: &Root) -> Root {
     Root::decode(&coded(root)).unwrap()
 }
 
-/// One draft of a kept value, changed and read at random beside collections, at times on a disk without room; bytes that
-/// were freed, and how often there was no room.
-fn run(seed: u64) -> (u64, u32) {
-    let rig = Rig::new(small());
-    let mut random = noise(20_000, seed + 1).into_iter();
-    let mut draw = |most: usize| {
-        let number = u32::from_le_bytes([(); 4].map(|()| random.next().unwrap()));
+/// One draft of a kept value, changed and read at random beside collections, at times on a disk without room.
+struct Story {
+    rig: Rig,
+    random: std::vec::IntoIter<u8>,
+    /// What the draft has to be, and what it began with or last became.
+    is: Vec<u8>,
+    base: Root,
+    draft: Draft,
+    /// Bytes that collections have freed, and how often there was no room.
+    freed: u64,
+    refused: u32,
+    seed: u64,
+}
+
+impl Story {
+    fn new(seed: u64) -> Self {
+        let rig = Rig::new(small());
+        let is = noise(seed as usize * 7_507 % 300_000, seed);
+        let base = stored(&value(&rig.blobs, &is, Codec::None));
+        let (random, draft) = (noise(20_000, seed + 1).into_iter(), rig.blobs.draft(&base, Codec::None));
+        Self { rig, random, is, base, draft, freed: 0, refused: 0, seed }
+    }
+
+    fn draw(&mut self, most: usize) -> usize {
+        let number = u32::from_le_bytes([(); 4].map(|()| self.random.next().unwrap()));
         number as usize % most
-    };
-    let mut is = noise(draw(300_000), seed);
-    let mut base = stored(&value(&rig.blobs, &is, Codec::None));
-    let mut draft = rig.blobs.draft(&base, Codec::None);
-    let (mut freed, mut refused) = (0, 0);
-    for step in 0..200 {
-        let at = draw(is.len() + 40_000);
-        let bytes = noise([1, 100, 4096, 30_000, 150_000][draw(5)], seed * 1000 + step);
-        let what = draw(12);
-        if what < 10 && draw(4) == 0 {
-            rig.env.fail_call(1 + draw(4) as u64, [FailMode::Once, FailMode::Forever][draw(2)], libc::ENOSPC);
-        }
-        // What fails leaves the bytes as they were.
-        let mut done = |changed: Result<()>| {
-            rig.env.heal();
-            refused += u32::from(changed.is_err());
-            changed
-                .map_err(|e| assert_eq!(e.kind, ErrorKind::NoSpace, "seed {seed}, step {step}: {}", e.message))
-                .is_ok()
-        };
+    }
+
+    /// Calls fail from a later one on, or it alone.
+    fn run_out_of_room(&mut self) {
+        let (call, mode) = (1 + self.draw(4) as u64, [FailMode::Once, FailMode::Forever][self.draw(2)]);
+        self.rig.env.fail_call(call, mode, libc::ENOSPC);
+    }
+
+    /// What has failed leaves the bytes as they were.
+    fn done(&mut self, changed: Result<()>) -> bool {
+        self.rig.env.heal();
+        let Err(e) = changed else { return true };
+        assert_eq!(e.kind, ErrorKind::NoSpace, "seed {}: {}", self.seed, e.message);
+        assert!(self.draft.read(0, usize::MAX).unwrap() == self.is, "seed {}: {}", self.seed, e.message);
+        self.refused += 1;
+        false
+    }
+
+    fn step(&mut self, what: usize, at: usize, bytes: &[u8]) {
         match what {
-            0..=3 => {
-                if done(draft.write(at as u64, &bytes)) {
-                    is.resize(is.len().max(at + bytes.len()), 0);
-                    is[at..at + bytes.len()].copy_from_slice(&bytes);
-                }
-            }
-            4..=5 => {
-                if done(draft.write(is.len() as u64, &bytes)) {
-                    is.extend_from_slice(&bytes);
-                }
-            }
+            0..=3 => self.write(at, bytes),
+            4..=5 => self.write(self.is.len(), bytes),
             6 => {
-                let len = if draw(8) == 0 { draw(3) * 2_000_000 } else { at }.min(3_000_000);
-                if done(draft.resize(len as u64)) {
-                    is.resize(len, 0);
+                let len = if self.draw(8) == 0 { self.draw(3) * 2_000_000 } else { at }.min(3_000_000);
+                let cut = self.draft.resize(len as u64);
+                if self.done(cut) {
+                    self.is.resize(len, 0);
                 }
             }
             7..=8 => {
                 // Often what was written last, which is in no chunk yet.
-                let last = is.len().saturating_sub([1, 2, 100, 5_000][draw(4)]);
-                let at = if draw(2) == 0 { last } else { at };
-                let wanted = &is[at.min(is.len())..(at + bytes.len()).min(is.len())];
-                let is_right = |read: Vec<u8>| assert!(read == wanted, "seed {seed}, step {step}");
-                done(draft.read(at as u64, bytes.len()).map(is_right));
+                let last = self.is.len().saturating_sub([1, 2, 100, 5_000][self.draw(4)]);
+                let at = if self.draw(2) == 0 { last } else { at };
+                let wanted = &self.is[at.min(self.is.len())..(at + bytes.len()).min(self.is.len())];
+                let read = self.draft.read(at as u64, bytes.len());
+                assert!(read.as_ref().is_ok_and(|read| read == wanted), "seed {}: {:?}", self.seed, read.err());
             }
             9 => {
-                let value = draft.value();
-                rig.env.heal();
-                let is_right = |root: Arc<Root>| {
-                    assert!(all(&rig.blobs, &root) == is, "seed {seed}, step {step}");
-                    base = stored(&root);
-                };
-                done(value.map(is_right));
+                let became = self.draft.value();
+                self.rig.env.heal();
+                if let Ok(root) = &became {
+                    assert!(all(&self.rig.blobs, root) == self.is, "seed {}", self.seed);
+                    self.base = stored(root);
+                }
+                self.done(became.map(drop));
             }
             10 => {
                 // Another has put other bytes: what the draft began with is nobody else's any more.
-                base = Root::default();
-                freed += collect(&rig, &[]);
+                self.base = Root::default();
+                self.freed += collect(&self.rig, &[]);
             }
-            _ => freed += collect(&rig, std::slice::from_ref(&base)),
+            _ => self.freed += collect(&self.rig, std::slice::from_ref(&self.base)),
         }
-        assert_eq!(draft.len(), is.len() as u64);
+        assert_eq!(self.draft.len(), self.is.len() as u64);
     }
+
+    fn write(&mut self, at: usize, bytes: &[u8]) {
+        let written = self.draft.write(at as u64, bytes);
+        if self.done(written) {
+            self.is.resize(self.is.len().max(at + bytes.len()), 0);
+            self.is[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+    }
+}
+
+/// Bytes that were freed, and how often there was no room.
+fn run(seed: u64) -> (u64, u32) {
+    let mut story = Story::new(seed);
+    for step in 0..200 {
+        let at = story.draw(story.is.len() + 40_000);
+        let bytes = noise([1, 100, 4096, 30_000, 150_000][story.draw(5)], seed * 1000 + step);
+        let what = story.draw(12);
+        // What is read needs no room.
+        if what < 10 && story.draw(4) == 0 {
+            story.run_out_of_room();
+        }
+        story.step(what, at, &bytes);
+        story.rig.env.heal();
+    }
+    let Story { rig, is, draft, freed, refused, .. } = story;
     assert!(draft.read(0, usize::MAX).unwrap() == is, "seed {seed}");
     drop(draft);
     (freed + collect(&rig, &[]), refused)

@@ -94,7 +94,7 @@ impl Draft {
             None => self.blobs.extend(&self.root, self.codec)?,
         };
         let before = (zeros > 0).then(|| end.clone());
-        let written = if zeros > 0 { grow(&mut end, zeros) } else { Ok(()) }.and_then(|()| end.write(bytes));
+        let written = grow(&mut end, zeros).and_then(|()| end.write(bytes));
         self.end = Some(before.filter(|_| written.is_err()).unwrap_or(end));
         written?;
         self.len += zeros + bytes.len() as u64;

@@ -149,8 +149,12 @@ impl ValueWriter {
             let end = from + self.cut_at(&pending[from..]);
             put = self.put(&pending[from..end]).map(|()| from = end);
         }
-        self.pending = pending[from..].to_vec();
-        before.get_or_insert(pending);
+        if from == 0 {
+            self.pending = pending;
+        } else {
+            self.pending = pending[from..].to_vec();
+            before.get_or_insert(pending);
+        }
         put
     }
 

@@ -1,4 +1,4 @@
-//! Which cached names and inodes a change touches: the notifier thread asks, holding no lock that a request waits for.
+//! Which cached names and inodes a change touches: the notifier thread asks, and only what moves waits for it.
 
 use std::sync::Arc;
 

@@ -67,6 +67,11 @@ impl FileHandle {
         let own = self.state.lock();
         own.written || own.emptied
     }
+
+    /// Whether a write of it was refused.
+    pub fn has_failed(&self) -> bool {
+        self.state.lock().failed.is_some()
+    }
 }
 
 /// What a handle has done since it was opened.

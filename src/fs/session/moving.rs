@@ -59,7 +59,7 @@ fn column_below(file: &FileHandle, below: &impl Fn(&ColumnKey) -> bool) -> Optio
 /// Commits what a handle has left; whether it made the newest version. Of what a write was refused nothing is stored,
 /// wherever it is: its close tells.
 fn commit_to_move(fs: &Fs, file: &Arc<FileHandle>, column: &ColumnKey, state: &mut NodeState) -> Result<bool> {
-    let is_refused = file.state.lock().failed.is_some();
+    let is_refused = file.has_failed();
     if !is_refused {
         commit::commit(fs, file, state)?;
     }

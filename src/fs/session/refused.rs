@@ -6,7 +6,7 @@ use crate::fs::base::Fs;
 use crate::fs::bytes::content::{Content, Session};
 use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::NodeState;
-use crate::fs::session::{load, write};
+use crate::fs::session::{load, moving, write};
 use crate::fs::shown::{expiry, kernel};
 use crate::tree::place::Place;
 use crate::{ErrorKind, Result};
@@ -18,12 +18,14 @@ pub fn refuse(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState, kind: Erro
     if state.unlinked && !state.expired {
         return Ok(());
     }
+    let goes_on = |other: &Arc<FileHandle>| !Arc::ptr_eq(other, file) && other.is_dirty() && !other.has_failed();
+    let is_shared = moving::files_of(fs, &file.node).iter().any(goes_on);
     let stored = state.cell.as_deref().filter(|cell| expiry::is_fresh(fs, cell)).cloned();
     let session = write::session(fs, &file.node, state)?;
     write::mark_written(session, file);
     file.state.lock().failed = Some(kind);
     let place = file.node.key().place;
-    if session.dirty_handles > 1 || matches!(place, Place::Scratch(_)) {
+    if is_shared || matches!(place, Place::Scratch(_)) {
         return Ok(());
     }
     let anew = match &stored {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::mount::fixture::{Fixture, errno, is_alone, names};
+use crate::mount::fixture::{Fixture, errno, names};
 
 fn errors(fixture: &Fixture) -> String {
     fs::read_to_string(fixture.mnt().join(".info/errors")).unwrap()
@@ -128,10 +128,7 @@ fn mount_import_files_take_streams() {
 
 #[test]
 fn mount_import_refuses_a_bad_line_at_the_write_and_says_where_it_is() {
-    if !is_alone() {
-        return;
-    }
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::alone() else { return };
     let mut file = File::create(fixture.path("t/.import/csv")).unwrap();
     file.write_all(b"HBASE_ROW_KEY,f:a,HBASE_TS_KEY\nr1,1,5\nr2,2,").unwrap();
     assert_eq!(errno(file.write_all(b"soon\nr3,3,5\n")), libc::EINVAL);
@@ -158,10 +155,7 @@ fn mount_import_refuses_a_bad_line_at_the_write_and_says_where_it_is() {
 
 #[test]
 fn mount_import_takes_nothing_behind_a_close_that_has_left_lines_out() {
-    if !is_alone() {
-        return;
-    }
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::alone() else { return };
     let store = fixture.store().to_str().unwrap().to_owned();
     let made = fixture.cellfs(&["create-check", &store, "t", "f", "number", "--columns", "n", "--type", "i64"]);
     assert!(made.status.success(), "{made:?}");

@@ -2,6 +2,7 @@
 
 use super::server::Cluster;
 use super::tree::cellfs;
+use crate::mount::fixture::CELLFS;
 
 /// Runs a command that is to end well; what it printed.
 fn well(args: &[&str]) -> String {
@@ -125,6 +126,9 @@ fn what_a_cluster_cannot_give_is_refused_with_a_sentence() {
         let (_, said, done) = cellfs(args);
         assert!(!done && said.contains(word), "{args:?}: {said}");
     }
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("mount-scripts/backup.sh");
+    let backup = std::process::Command::new(script).args([at, "/none"]).env("CELLFS", CELLFS).output().unwrap();
+    assert!(String::from_utf8_lossy(&backup.stderr).contains("is a cluster, of which"), "{backup:?}");
     well(&["drop", at, "commands_refused"]);
 }
 

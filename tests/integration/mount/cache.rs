@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::fixture::{Fixture, is_alone, names};
+use super::fixture::{Fixture, names};
 use super::model::{delete, put};
 
 #[test]
@@ -149,10 +149,7 @@ fn requests(fixture: &Fixture, kind: &str) -> u64 {
 /// Whoever reads between writes has the pages that they have filled; who asks for the time of the last one is told it.
 #[test]
 fn mount_pages_of_a_file_that_is_written_are_kept() {
-    if !is_alone() {
-        return;
-    }
-    let mut fixture = Fixture::new();
+    let Some(mut fixture) = Fixture::alone() else { return };
     let cell = fixture.family("r").join("q");
     fs::write(&cell, vec![0; 512 << 10]).unwrap();
     // Nobody has it open any more: a child of another test may for a moment.

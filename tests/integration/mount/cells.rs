@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::time::{Duration, SystemTime};
 
-use super::fixture::{Fixture, history, is_alone, names, suffixed};
+use super::fixture::{Fixture, history, names, suffixed};
 
 #[test]
 fn mount_write_is_one_version_a_close() {
@@ -27,10 +27,7 @@ fn mount_write_is_one_version_a_close() {
 
 #[test]
 fn mount_other_handles_see_bytes_before_the_commit() {
-    if !is_alone() {
-        return;
-    }
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::alone() else { return };
     let cell = fixture.family("r").join("q");
     fs::write(&cell, "old").unwrap();
     let mut writer = OpenOptions::new().write(true).truncate(true).open(&cell).unwrap();
@@ -85,10 +82,7 @@ fn mount_concurrent_appends_keep_all_bytes() {
 
 #[test]
 fn mount_appends_keep_what_others_append_meanwhile() {
-    if !is_alone() {
-        return;
-    }
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::alone() else { return };
     let cell = fixture.family("r").join("log");
     let append = |text: &[u8]| super::model::append(fixture.backend().as_ref(), "r", "log", text);
     let open = || OpenOptions::new().append(true).create(true).open(&cell).unwrap();
@@ -317,10 +311,7 @@ fn mount_history_waits_for_files_that_are_just_being_closed() {
 
 #[test]
 fn mount_an_open_file_outlives_its_cell() {
-    if !is_alone() {
-        return;
-    }
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::alone() else { return };
     let family = fixture.family("r");
     for flushed in [false, true] {
         let cell = family.join("q");

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::process::Command;
 
-use super::fixture::{Fixture, errno, is_alone, names};
+use super::fixture::{Fixture, errno, names};
 
 /// Runs a command on the store, or on paths; what it printed.
 fn run(fixture: &Fixture, args: &[&str]) -> String {
@@ -69,10 +69,7 @@ fn mount_a_ttl_that_hbase_has_no_number_for_is_refused_on_every_way() {
 /// What is written through a handle that does not empty the file is the amount, not a change of its text.
 #[test]
 fn mount_counter_adds_what_is_written_wherever_the_handle_stands() {
-    if !is_alone() {
-        return;
-    }
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::alone() else { return };
     let counter = fixture.family("r").join("n@counter");
     let script = r#"
         set -e

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-use super::fixture::{Fixture, errno, is_alone, names};
+use super::fixture::{Fixture, errno, names};
 
 /// A cell that lives for so many milliseconds, as the command line puts it.
 fn put_for(fixture: &Fixture, row: &str, qualifier: &str, value: &str, ttl: &str) {
@@ -153,10 +153,7 @@ fn mount_a_file_that_is_written_for_longer_than_its_ttl_stays() {
 
 #[test]
 fn mount_what_is_committed_long_after_it_was_written_lives_from_then_on() {
-    if !is_alone() {
-        return;
-    }
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::alone() else { return };
     let family = fixture.family("row");
     attribute(&fixture, "2");
     let open = |name: &str| OpenOptions::new().create(true).append(name == "log").write(true).open(family.join(name));

@@ -22,6 +22,11 @@ impl Fixture {
         Self::with_options("")
     }
 
+    /// As [`Fixture::new`], for a test that [`is_alone`].
+    pub fn alone() -> Option<Self> {
+        is_alone().then(Self::new)
+    }
+
     /// A new store without tables, mounted.
     pub fn empty() -> Self {
         Self::mounted("")

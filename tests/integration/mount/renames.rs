@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
-use super::fixture::{Fixture, errno, history, is_alone, names, suffixed};
+use super::fixture::{Fixture, errno, history, names, suffixed};
 
 fn rename_with(from: &Path, to: &Path, flags: RenameFlags) -> i32 {
     renameat2(AT_FDCWD, from, AT_FDCWD, to, flags).map_or_else(|e| e as i32, |()| 0)
@@ -270,10 +270,7 @@ fn mount_a_temporary_name_that_is_used_again_leaves_nothing_each_time() {
 
 #[test]
 fn mount_a_file_that_is_being_written_moves_with_what_is_written() {
-    if !is_alone() {
-        return;
-    }
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::alone() else { return };
     let family = fixture.family("r");
     for (name, at_once) in [("a", true), ("b", false)] {
         let (old, new) = (family.join(name), family.join(format!("{name}.new")));
@@ -394,10 +391,7 @@ fn mount_rename_to_and_from_a_timestamp() {
 
 #[test]
 fn mount_a_dirty_open_file_is_committed_at_its_new_name() {
-    if !is_alone() {
-        return;
-    }
-    let fixture = Fixture::new();
+    let Some(fixture) = Fixture::alone() else { return };
     let family = fixture.family("r");
     let mut file = File::create(family.join("tmp")).unwrap();
     file.write_all(b"half").unwrap();
