@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -43,6 +43,21 @@ fn mount_nothing_of_a_handle_is_stored_after_a_refused_write() {
     fs::File::options().append(true).open(&cell).unwrap().write_all(b"!").unwrap();
     assert_eq!(nix::unistd::close(file), Err(nix::Error::EFBIG));
     assert_eq!(history(&cell), ["whole", "whole!"]);
+    // And the kernel drops its pages, which it was told to keep while nothing but its own writes had changed them: so it is
+    // once no write of before may be on its way.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let (reader, mut file) = (fs::File::open(&cell).unwrap(), fs::File::options().write(true).open(&cell).unwrap());
+    let reads = |wanted: &[u8; 6]| {
+        let mut bytes = [0; 6];
+        reader.read_exact_at(&mut bytes, 0).is_ok() && bytes == *wanted
+    };
+    assert!(reads(b"whole!"));
+    file.write_all(b"WHOLE").unwrap();
+    assert!(reads(b"WHOLE!"));
+    assert_eq!(errno(file.set_len(2_000_000)), libc::EFBIG);
+    let mut waits = std::iter::repeat_with(|| std::thread::sleep(std::time::Duration::from_millis(10))).take(500);
+    assert!(waits.any(|()| reads(b"whole!")));
+    assert_eq!(nix::unistd::close(file), Err(nix::Error::EFBIG));
     // Who begins anew has a whole value again.
     let mut file = fs::File::create(&cell).unwrap();
     assert_eq!(errno(file.write_all(&vec![b'y'; 1_200_000])), libc::EFBIG);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -410,6 +411,18 @@ fn full_disk_lets_who_has_the_file_open_try_again() {
     small.fixture.unmount();
 }
 
+/// Writes until a write is refused for want of room.
+fn write_too_much(file: &mut File) {
+    let refused = (0..100).find_map(|_| file.write_all(&noise(1_000_000)).err()).unwrap();
+    assert_eq!(refused.raw_os_error(), Some(libc::ENOSPC), "{refused}");
+}
+
+/// It may be seen a moment later that there is room again, or that a file is another.
+fn becomes(so: impl FnMut() -> bool) -> bool {
+    let began = Instant::now();
+    std::iter::repeat_with(so).any(|so| so || began.elapsed().as_secs() > 10) && began.elapsed().as_secs() <= 10
+}
+
 /// Whoever looks at the file meanwhile, and goes on with it, has what is stored.
 #[test]
 fn full_disk_leaves_a_file_as_it_is_stored_while_who_was_refused_has_it_open() {
@@ -421,28 +434,38 @@ fn full_disk_leaves_a_file_as_it_is_stored_while_who_was_refused_has_it_open() {
     for len in [5, 100_000, 2_000_000] {
         let (path, stored) = (family.join(format!("q{len}")), noise(len));
         put(&path, &stored).unwrap();
+        let reader = File::open(&path).unwrap();
+        let read = || {
+            let mut bytes = vec![0; len + 10_000];
+            let taken = reader.read_at(&mut bytes, 0).unwrap();
+            bytes.truncate(taken);
+            (bytes, reader.metadata().unwrap().len())
+        };
         for truncates in [false, true] {
-            let mut file = File::options().write(true).truncate(truncates).open(&path).unwrap();
+            let open = || File::options().write(true).truncate(truncates).open(&path).unwrap();
+            let mut file = open();
             file.write_all(&noise(3_000)).unwrap();
+            // The kernel has pages of what is not stored.
+            assert!(read().0 != stored);
             let full = fill_up(&small.store);
-            let refused = (0..100).find_map(|_| file.write_all(&noise(1_000_000)).err()).unwrap();
-            assert_eq!(refused.raw_os_error(), Some(libc::ENOSPC), "{refused}");
+            write_too_much(&mut file);
             assert!(fs::read(&path).unwrap() == stored && fs::metadata(&path).unwrap().len() == len as u64);
+            assert!(becomes(|| read() == (stored.clone(), len as u64)), "{len} {truncates}: {}", read().1);
+            // Nor is anything left of another that is refused.
+            let mut other = open();
+            write_too_much(&mut other);
+            assert!(fs::read(&path).unwrap() == stored);
             fs::remove_file(full).unwrap();
             assert!(fs::read(&path).unwrap() == stored);
             assert_eq!(errno(file.write_all(b"more")), libc::ENOSPC, "it would be a part of a value");
-            assert_eq!(nix::unistd::close(file), Err(nix::Error::ENOSPC));
+            assert_eq!([file, other].map(nix::unistd::close), [Err(nix::Error::ENOSPC); 2]);
         }
         let mut file = File::options().write(true).open(&path).unwrap();
         let full = fill_up(&small.store);
-        while file.write_all(&noise(1_000_000)).is_ok() {}
+        write_too_much(&mut file);
         fs::remove_file(full).unwrap();
         let mut other = File::options().append(true).open(&path).unwrap();
-        // It may be seen a moment later that there is room again.
-        let began = Instant::now();
-        while let Err(e) = other.write_all(b"!") {
-            assert!(e.raw_os_error() == Some(libc::ENOSPC) && began.elapsed().as_secs() < 10, "{e}");
-        }
+        assert!(becomes(|| other.write_all(b"!").is_ok()));
         nix::unistd::close(other).unwrap();
         assert_eq!(nix::unistd::close(file), Err(nix::Error::ENOSPC));
         assert!(fs::read(&path).unwrap() == [&stored[..], b"!"].concat());
