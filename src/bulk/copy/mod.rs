@@ -6,6 +6,7 @@
 
 mod compare;
 mod declare;
+mod masked;
 mod renamed;
 mod rows;
 mod stream;
@@ -19,6 +20,7 @@ pub use renamed::{Copied, Part, rename};
 use crate::Result;
 use crate::backend::Backend;
 use crate::model::{Cell, ManyRows, Mutation, Origin, RowKey, Scan, TableName, to_string_binary};
+use masked::{Families, Masked};
 use rows::Sorter;
 use stream::{Item, Stream};
 
@@ -105,12 +107,14 @@ struct Writer<'a> {
     bytes: usize,
     tally: Tally,
     is_cluster: bool,
+    new_families: Families,
 }
 
 impl<'a> Writer<'a> {
     fn new(job: &'a Job) -> Result<Self> {
         let is_cluster = job.to.cluster_numbers()?.is_some();
-        Ok(Self { job, open: Vec::new(), bytes: 0, tally: Tally::default(), is_cluster })
+        let new_families = Families::of(&*job.from, &job.table)?;
+        Ok(Self { job, open: Vec::new(), bytes: 0, tally: Tally::default(), is_cluster, new_families })
     }
 
     fn is_full(&self) -> bool {
@@ -139,7 +143,7 @@ impl<'a> Writer<'a> {
                 }
             }
         }
-        let parts = rows::parts(cells, &shown);
+        let parts = rows::parts(cells, &shown, Masked::new(&self.new_families));
         // Order: what was before is written before, and each part is a step of its own.
         self.add(row, rows::puts(parts.hidden.into_iter().rev()));
         self.flush()?;
@@ -158,6 +162,8 @@ impl<'a> Writer<'a> {
             let (mut raw, mut plain) = (self.job.row(row, true)?, self.job.row(row, false)?);
             let mut shown = plain.next_cell()?;
             let mut last = None;
+            let families = self.new_families.clone();
+            let mut masked = Masked::new(&families);
             while let Some(cell) = raw.next_cell()? {
                 let place = rows::place(&cell);
                 while shown.as_ref().is_some_and(|one| rows::place(one) < place) {
@@ -166,7 +172,8 @@ impl<'a> Writer<'a> {
                 let is_shown = shown.as_ref().is_some_and(|one| rows::place(one) == place);
                 // Of what was put twice at one time the first that comes is what there is.
                 let is_first = !rows::is_put(&cell) || last.replace(place.clone()) != Some(place);
-                if is_first && pass.takes(&cell, is_shown) {
+                let is_masked = masked.has(&cell, is_shown);
+                if is_first && !is_masked && pass.takes(&cell, is_shown) {
                     let is_of_family = rows::is_of_family(&cell);
                     let mutations = match rows::is_put(&cell) {
                         true => rows::puts(std::iter::once(cell)),

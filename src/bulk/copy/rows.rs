@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::ROW;
+use super::masked::Masked;
 use crate::model::{Cell, CellKind, DeleteKind, DeleteMarker, Mutation, PutCell, Time, Timestamp, Tombstone};
 
 /// Where a version stands within its row; the order of scans.
@@ -79,18 +80,20 @@ pub struct Parts {
 }
 
 /// Takes a row apart. `shown`: what a plain read of all versions shows, in its order.
-pub fn parts(cells: Vec<Cell>, shown: &[Place]) -> Parts {
+pub fn parts(cells: Vec<Cell>, shown: &[Place], mut masked: Masked) -> Parts {
     let mut parts = Parts::default();
     let mut last = None;
     for cell in cells {
         let place = place(&cell);
+        let is_shown = shown.binary_search(&place).is_ok();
+        let is_masked = masked.has(&cell, is_shown);
         if !is_put(&cell) {
             parts.tombstones.push(cell);
-        } else if last.replace(place.clone()) == Some(place.clone()) {
+        } else if last.replace(place.clone()) == Some(place) {
             // Of what was put twice at one time the first that comes is what there is.
-        } else if shown.binary_search(&place).is_ok() {
+        } else if is_shown {
             parts.shown.push(cell);
-        } else {
+        } else if !is_masked {
             parts.hidden.push(cell);
         }
     }
@@ -163,6 +166,7 @@ pub fn steps(tombstones: Vec<Cell>) -> Vec<Vec<Cell>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::masked::Families;
     use super::*;
     use crate::model::Tags;
 
@@ -189,7 +193,7 @@ mod tests {
             tombstones: vec![cells[1].clone()],
             shown: vec![cells[0].clone(), cells[3].clone(), cells[4].clone()],
         };
-        assert_eq!(parts(cells, &shown), expected);
+        assert_eq!(parts(cells, &shown, Masked::new(&Families::default())), expected);
     }
 
     #[test]

@@ -21,6 +21,30 @@ fn bulk_a_copy_has_every_tombstone() {
     assert_eq!(raw(&stored, "copied"), raw(&stored, "STORE"));
 }
 
+/// What VERSIONS newer ones hid once stays hidden in the copy, whatever became of these; a row of each length.
+#[test]
+fn bulk_a_copy_shows_no_version_that_newer_ones_hid() {
+    let stored = Stored::new();
+    stored.done(&["create", "STORE", "new", "f,VERSIONS=2,NEW_VERSION_BEHAVIOR=true,KEEP_DELETED_CELLS=TRUE"]);
+    let long = "v".repeat(3 << 20);
+    let lines = (1..=4).map(|time| format!("{{\"row\":\"long\",\"f:a\":\"{time}{long}\",\"timestamp\":{time}}}\n"));
+    let lines = stored.write("lines.jsonl", lines.collect::<String>());
+    stored.done(&["import", "STORE", "new", lines.to_str().unwrap()]);
+    for time in ["1", "2", "3", "4"] {
+        stored.done(&["put", "STORE", "new", "short", "f:a", time, time]);
+    }
+    for row in ["short", "long"] {
+        stored.done(&["delete", "STORE", "new", row, "f:a", "4"]);
+        stored.done(&["put", "STORE", "new", row, "f:b", "1", "1"]);
+    }
+    let said = stored.done(&["copy", "--make", "--table", "new", "STORE", "copied"]);
+    assert!(said.contains("new: the same on both sides: 4 versions"), "{said}");
+    // What was deleted is there to be brought back.
+    stored.done(&["compact", "--major", "copied", "new"]);
+    let raw = stored.done(&["--json", "scan", "copied", "new", "--raw", "--versions", "9"]);
+    assert_eq!(raw.matches("\"timestamp\":4").count(), 4, "{}", raw.len());
+}
+
 #[test]
 fn bulk_a_disabled_table_keeps_no_other_from_being_copied() {
     let stored = Stored::new();
