@@ -1,9 +1,9 @@
 //! Scan paths: whoever walks below one sees one moment of the store, and everybody else the present.
 //!
-//! A walk begins when the directory of a question is listed. It is told by its process group and the first step of its
-//! path, as programs look the whole path up again and again. It ends when it pauses, when the directory is listed anew, and
-//! when its own process group changes the table: a script reads what it has written. A process that walks goes on with its
-//! walk even then, unless it has written itself: a copy stays whole beside a writer in the background of its script.
+//! A walk begins when the directory of a question is listed. It is told by its process group and that directory, as programs
+//! look the whole path up again and again. It ends when it pauses, when the directory is listed anew, and when its own process
+//! group changes the table: a script reads what it has written. A process that walks goes on with its walk even then, unless
+//! it has written itself: a copy stays whole beside a writer in the background of its script.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,10 @@ use crate::Result;
 use crate::env::sync::Mutex;
 use crate::fs::caller::Caller;
 use crate::model::{TableName, Timestamp};
-use crate::tree::asking::question::{Question, Step};
+
+mod asked;
+
+pub(in crate::fs) use asked::AskedDir;
 
 /// Walks that are remembered, and tables of which it is known since when nothing has changed.
 const WALKS: usize = 256;
@@ -29,8 +32,8 @@ const TOLD_MS: u64 = 250;
 
 /// One walk.
 struct Walk {
-    table: TableName,
-    step: Step,
+    /// Where it began.
+    root: AskedDir,
     group: u32,
     /// The process that began it.
     first: u32,
@@ -39,13 +42,16 @@ struct Walk {
     moment: Timestamp,
     last_look: Timestamp,
     /// Directories of questions that it has listed.
-    listed: Vec<Question>,
+    listed: Vec<AskedDir>,
 }
 
 impl Walk {
-    fn is_of(&self, table: &TableName, step: &Step, who: Who) -> bool {
-        let is_who = if self.is_alone { self.first == who.pid } else { self.group == who.group };
-        is_who && self.table == *table && self.step == *step
+    fn is_of(&self, who: Who) -> bool {
+        if self.is_alone { self.first == who.pid } else { self.group == who.group }
+    }
+
+    fn goes_on(&self, now: Timestamp) -> bool {
+        now.0.abs_diff(self.last_look.0) < PAUSE_MS.unsigned_abs()
     }
 }
 
@@ -71,8 +77,7 @@ impl Who {
 
 /// A moment that a group was given.
 struct Given {
-    table: TableName,
-    first: Step,
+    dir: AskedDir,
     /// The process that was given it first.
     pid: u32,
     /// Whether others of the group have written since: that process may still list what it has found, and no more.
@@ -81,12 +86,6 @@ struct Given {
     /// When it was for the first time, and the last.
     since: Timestamp,
     last: Timestamp,
-}
-
-impl Given {
-    fn is_of(&self, table: &TableName, first: &Step) -> bool {
-        self.table == *table && self.first == *first
-    }
 }
 
 #[derive(Default)]
@@ -111,8 +110,8 @@ impl State {
         is_new
     }
 
-    fn give(&mut self, (table, first): (&TableName, &Step), Who { group, pid, now }: Who, moment: Timestamp) {
-        let same = |given: &&mut Given| given.is_of(table, first) && given.moment == moment;
+    fn give(&mut self, dir: &AskedDir, Who { group, pid, now }: Who, moment: Timestamp) {
+        let same = |given: &&mut Given| given.dir == *dir && given.moment == moment;
         if let Some(given) = self.given.get_mut(&group).filter(same) {
             given.last = now;
             return;
@@ -123,8 +122,8 @@ impl State {
         if self.given.len() >= WALKS {
             self.given.pop_first();
         }
-        let (table, first) = (table.clone(), first.clone());
-        self.given.insert(group, Given { table, first, pid, is_alone: false, moment, since: now, last: now });
+        let dir = dir.clone();
+        self.given.insert(group, Given { dir, pid, is_alone: false, moment, since: now, last: now });
     }
 
     /// By what a group that lists what is of a moment has come there along its path just now: not by a directory that it
@@ -157,35 +156,53 @@ impl Walks {
         self.count.load(Ordering::Acquire) > 0
     }
 
-    /// The moment of the caller's walk; of no walk: one that shows all that is there.
+    /// The moment of what is asked for: of the walk that it belongs to; of none: `inherited`, which what it is asked below
+    /// has, or one that shows all that is there.
     pub(in crate::fs) fn moment(
         &self,
-        (table, first): (&TableName, &Step),
+        (dir, inherited): (&AskedDir, Option<Timestamp>),
         who: Who,
         is_open: impl Fn(Timestamp) -> bool,
         fresh: impl FnOnce() -> Result<Fresh>,
     ) -> Result<Timestamp> {
-        let Who { group, now, .. } = who;
         let mut state = self.state.lock();
-        let goes_on = |walk: &&mut Walk| {
-            walk.is_of(table, first, who)
-                && (now.0.abs_diff(walk.last_look.0) < PAUSE_MS.unsigned_abs() || is_open(walk.moment))
+        let is_it = |walk: &Walk| {
+            let goes_on = || walk.goes_on(who.now) || is_open(walk.moment);
+            walk.is_of(who) && dir.is_within(&walk.root) && goes_on()
         };
-        if let Some(walk) = state.walks.iter_mut().find(goes_on) {
-            walk.last_look = now;
-            let moment = walk.moment;
-            state.give((table, first), who, moment);
+        // Of several the process's own, or the last one.
+        let own = state.walks.iter().rposition(|walk| walk.first == who.pid && is_it(walk));
+        if let Some(at) = own.or_else(|| state.walks.iter().rposition(is_it)) {
+            state.walks[at].last_look = who.now;
+            let moment = state.walks[at].moment;
+            state.give(dir, who, moment);
             return Ok(moment);
         }
+        match inherited {
+            Some(moment) => Ok(moment),
+            None => self.fresh(&mut state, dir, who, fresh),
+        }
+    }
+
+    /// What the group was given just now, or a moment that shows all that is there.
+    fn fresh(
+        &self,
+        state: &mut State,
+        dir: &AskedDir,
+        who: Who,
+        fresh: impl FnOnce() -> Result<Fresh>,
+    ) -> Result<Timestamp> {
+        let Who { group, now, .. } = who;
         let is_new = |given: &&Given| {
             let is_new = now.0.abs_diff(given.since.0) < GIVEN_MS;
-            is_new && !given.is_alone && given.is_of(table, first) && !state.was_told(group, given.moment)
+            is_new && !given.is_alone && given.dir == *dir && !state.was_told(group, given.moment)
         };
         if let Some(given) = state.given.get(&group).filter(is_new) {
             return Ok(given.moment);
         }
+        let table = dir.table();
         if let Some(moment) = state.quiet.get(table).copied() {
-            state.give((table, first), who, moment);
+            state.give(dir, who, moment);
             return Ok(moment);
         }
         if state.quiet.len() == TABLES {
@@ -196,29 +213,29 @@ impl Walks {
         if is_told {
             state.quiet.insert(table.clone(), moment);
         }
-        state.give((table, first), who, moment);
-        self.note_count(&state);
+        state.give(dir, who, moment);
+        self.note_count(state);
         Ok(moment)
     }
 
-    /// A directory is listed; false: its walk has listed it before, and is over, and there is more to see by now.
-    pub(in crate::fs) fn list(&self, table: &TableName, question: &Question, who: Who) -> bool {
+    /// A directory of some moment is listed; false: its walk has listed it before, and is over, and there is more to see by
+    /// now.
+    pub(in crate::fs) fn list(&self, (dir, moment): (&AskedDir, Timestamp), who: Who) -> bool {
         let Who { group, pid, now } = who;
-        let (Some(first), Some(moment)) = (question.rows.first().or(question.cells.first()), question.moment) else {
-            return true;
-        };
         let mut state = self.state.lock();
-        let is_quiet = state.quiet.get(table) == Some(&moment);
+        let is_quiet = state.quiet.get(dir.table()) == Some(&moment);
         // What goes on for one process alone is over when that pauses.
-        state.walks.retain(|walk| !walk.is_alone || now.0.abs_diff(walk.last_look.0) < PAUSE_MS.unsigned_abs());
-        if let Some(at) = state.walks.iter().position(|walk| walk.is_of(table, first, who)) {
+        state.walks.retain(|walk| !walk.is_alone || walk.goes_on(now));
+        let is_it = |walk: &Walk| walk.is_of(who) && dir.is_within(&walk.root);
+        let same = state.walks.iter().rposition(|walk| is_it(walk) && walk.moment == moment);
+        if let Some(at) = same.or_else(|| state.walks.iter().rposition(is_it)) {
             let walk = &mut state.walks[at];
-            let again = walk.moment == moment && walk.listed.contains(question);
+            let again = walk.moment == moment && walk.listed.contains(dir);
             if walk.moment == moment && !again {
                 if walk.listed.len() == LISTED {
                     walk.listed.remove(0);
                 }
-                walk.listed.push(question.clone());
+                walk.listed.push(dir.clone());
             }
             if walk.moment == moment && (!again || is_quiet) {
                 walk.last_look = now;
@@ -242,8 +259,8 @@ impl Walks {
         if state.walks.len() == WALKS {
             state.walks.remove(0);
         }
-        let (table, step, listed) = (table.clone(), first.clone(), vec![question.clone()]);
-        state.walks.push(Walk { table, step, group, first: pid, is_alone, moment, last_look: now, listed });
+        let (root, listed) = (dir.clone(), vec![dir.clone()]);
+        state.walks.push(Walk { root, group, first: pid, is_alone, moment, last_look: now, listed });
         self.note_count(&state);
         true
     }
@@ -256,12 +273,12 @@ impl Walks {
         let mut state = self.state.lock();
         state.quiet.remove(table);
         let is_others = |of: u32| who.is_some_and(|who| who.group != of);
-        state.walks.retain(|walk| walk.table != *table || who.is_none_or(|who| who.pid != walk.first));
-        for walk in state.walks.iter_mut().filter(|walk| walk.table == *table) {
+        state.walks.retain(|walk| walk.root.table() != table || who.is_none_or(|who| who.pid != walk.first));
+        for walk in state.walks.iter_mut().filter(|walk| walk.root.table() == table) {
             walk.is_alone |= !is_others(walk.group);
         }
-        state.given.retain(|_, given| given.table != *table || who.is_some_and(|who| who.pid != given.pid));
-        for (of, given) in state.given.iter_mut().filter(|(_, given)| given.table == *table) {
+        state.given.retain(|_, given| given.dir.table() != table || who.is_some_and(|who| who.pid != given.pid));
+        for (of, given) in state.given.iter_mut().filter(|(_, given)| given.dir.table() == table) {
             given.is_alone |= !is_others(*of);
         }
         self.note_count(&state);

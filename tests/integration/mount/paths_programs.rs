@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::fixture::{Fixture, errno, names};
+use super::fixture::{CELLFS, Fixture, errno, names};
 use super::paths_oracle::{put, put_many};
 
 fn run(program: &str, args: &[&str], directory: &Path) -> String {
@@ -71,6 +71,35 @@ fn mount_path_a_walk_sees_one_moment() {
     assert!(child.wait().unwrap().success());
     assert_eq!(rest, "1\nvalue 1value 2\nchanged", "until it writes itself");
     assert_eq!(names(&fixture.path("t/.prefix/r")).len(), 51, "another sees what there is");
+}
+
+/// A walk is of one answer: who asks the next one, by whatever begins as that does, is not in it.
+#[test]
+fn mount_path_who_asks_for_another_answer_sees_what_there_is() {
+    let fixture = Fixture::new();
+    let table = fixture.path("t");
+    let other = |args: &[&str]| run("setsid", &[&["-w", CELLFS][..], args].concat(), &table);
+    let path = table.to_str().unwrap();
+    other(&["create-index", path, "i", "--columns", "f:q"]);
+    let asks = |n: usize| {
+        [
+            format!(".by/i/v{n}"),
+            format!(".by/i/.prefix/v{n}"),
+            format!(".prefix/k/.by/i/v{n}"),
+            format!(".columns/f/.prefix/k{n}"),
+            format!(".versions/3/.from/k{n}"),
+        ]
+    };
+    for n in 10..16 {
+        other(&["put", path, &format!("k{n}"), "f:q", &format!("v{n}")]);
+        // What the group is given before it lists.
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        for ask in asks(n) {
+            assert_eq!(names(&table.join(&ask)), [format!("k{n}")], "{ask}");
+            assert_eq!(fs::read_to_string(table.join(&ask).join(".count")).unwrap(), "1\n", "{ask}");
+        }
+        other(&["deleteall", path, &format!("k{n}")]);
+    }
 }
 
 #[test]

@@ -1,5 +1,8 @@
+use std::sync::Arc;
+
 use super::*;
-use crate::tree::asking::question::{Kind, Says};
+use crate::tree::asking::question::{Kind, Question, Says, Step};
+use crate::tree::place::{FamilyPlace, NodeKey, Place};
 
 fn step(text: &str) -> Step {
     Step { kind: Kind::Prefix, text: text.into(), says: Says::Key(text.into()) }
@@ -7,6 +10,13 @@ fn step(text: &str) -> Step {
 
 fn table() -> TableName {
     TableName::parse("t").unwrap()
+}
+
+/// Where a scan path of such steps leads.
+fn dir(steps: &str) -> AskedDir {
+    let question = Question { rows: steps.split('/').map(step).collect(), ..Question::default() };
+    let place = Place::Table(Arc::new(table()));
+    AskedDir::of(&NodeKey::plain(place.clone()).asked(question, place)).unwrap()
 }
 
 /// The first process of a group.
@@ -21,7 +31,7 @@ fn look_of(walks: &Walks, text: &str, who: Who) -> i64 {
 /// Where changes are told, or are not.
 fn look_at((walks, is_told): (&Walks, bool), text: &str, who: Who) -> i64 {
     let fresh = || Ok(Fresh { moment: Timestamp(who.now.0 - 1), is_told });
-    walks.moment((&table(), &step(text)), who, |_| false, fresh).unwrap().0
+    walks.moment((&dir(text), None), who, |_| false, fresh).unwrap().0
 }
 
 fn look(walks: &Walks, text: &str, group: u32, now: i64) -> i64 {
@@ -29,8 +39,7 @@ fn look(walks: &Walks, text: &str, group: u32, now: i64) -> i64 {
 }
 
 fn list(walks: &Walks, text: &str, group: u32, (moment, now): (i64, i64)) -> bool {
-    let question = Question { rows: vec![step(text)], moment: Some(Timestamp(moment)), ..Question::default() };
-    walks.list(&table(), &question, leader(group, now))
+    walks.list((&dir(text), Timestamp(moment)), leader(group, now))
 }
 
 #[test]
@@ -132,4 +141,68 @@ fn a_walk_keeps_its_moment_until_it_pauses_lists_again_or_writes() {
     assert!(list(&walks, "a", 1, (5001, 5003)));
     walks.changed(&table(), Some(leader(2, 0)));
     assert_eq!(look(&walks, "a", 1, 5003 + PAUSE_MS), 5002 + PAUSE_MS, "it has paused");
+}
+
+/// The path up to a directory, step by step.
+fn go(walks: &Walks, path: &str, now: i64) -> i64 {
+    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+    let fresh = || Ok(Fresh { moment: Timestamp(now - 1), is_told: true });
+    let step =
+        |inherited, end| Some(walks.moment((&dir(&path[..end]), inherited), leader(1, now), |_| false, fresh).unwrap());
+    ends.fold(None, step).unwrap().0
+}
+
+#[test]
+fn a_walk_is_what_is_below_where_it_began() {
+    let walks = Walks::default();
+    let moment = go(&walks, "by/a", 1000);
+    assert!(list(&walks, "by/a", 1, (moment, 1001)));
+    for (at, asked) in (1..20).map(|n| (1000 + n * 500, format!("by/b{n}"))) {
+        walks.changed(&table(), Some(leader(2, 0)));
+        // Each is another question, and so is what leads to all of them.
+        assert_eq!(go(&walks, &asked, at), at - 1, "{asked}");
+        assert!(list(&walks, &asked, 1, (at - 1, at)));
+        walks.changed(&table(), Some(leader(2, 0)));
+        assert_eq!(go(&walks, "by", at + 200), at + 199);
+        assert_eq!(go(&walks, "by/a", at), moment, "looked at once in half a second");
+        assert_eq!(go(&walks, "by/a/first", at), moment);
+        assert_eq!(go(&walks, &asked, at + 201), at - 1);
+    }
+    walks.changed(&table(), Some(leader(2, 0)));
+    assert_eq!(go(&walks, "by/a", 20_000), 19_999, "it has paused");
+}
+
+#[test]
+fn of_two_walks_a_process_goes_on_with_its_own() {
+    let walks = Walks::default();
+    let within = go(&walks, "by/a", 1000);
+    assert!(list(&walks, "by/a", 1, (within, 1001)));
+    walks.changed(&table(), Some(leader(2, 0)));
+    let other = |now| Who { pid: 7, ..leader(1, now) };
+    let above = look_of(&walks, "by", other(1200));
+    assert_eq!(above, 1199);
+    assert!(walks.list((&dir("by"), Timestamp(above)), other(1201)));
+    walks.changed(&table(), Some(leader(2, 0)));
+    assert_eq!(go(&walks, "by/a", 1300), within);
+    let fresh = || Ok(Fresh { moment: Timestamp(0), is_told: true });
+    let below = walks.moment((&dir("by/a"), Some(Timestamp(above))), other(1301), |_| false, fresh).unwrap();
+    assert_eq!(below.0, above);
+}
+
+#[test]
+fn steps_in_families_are_of_their_row() {
+    let key = |row: &str, rows: &[&str], cells: &[&str]| {
+        let steps = |all: &[&str]| all.iter().map(|text| step(text)).collect();
+        let question = Question { rows: steps(rows), cells: steps(cells), ..Question::default() };
+        let family = FamilyPlace { table: table(), row: row.into(), family: "f".into() };
+        let place = if cells.is_empty() { Place::Table(Arc::new(table())) } else { Place::Family(Arc::new(family)) };
+        AskedDir::of(&NodeKey::plain(place.clone()).asked(question, place)).unwrap()
+    };
+    let root = key("r", &["p"], &["a"]);
+    assert!(root.is_within(&root) && root.is_within(&key("", &["p"], &[])));
+    assert!(key("r", &["p"], &["a", "b"]).is_within(&root));
+    for other in [key("s", &["p"], &["a"]), key("r", &["p"], &[]), key("r", &["p", "q"], &["a"]), key("r", &[], &["a"])]
+    {
+        assert!(!other.is_within(&root), "{other:?}");
+    }
 }
