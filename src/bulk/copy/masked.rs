@@ -6,18 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use super::rows::is_put;
-use crate::Result;
-use crate::backend::Backend;
-use crate::model::{Cell, CellKind, Qualifier, TableName, Timestamp, Tombstone};
-
-/// The families of a table that have NEW_VERSION_BEHAVIOR.
-#[derive(Clone, Debug, Default)]
-pub struct Families(BTreeSet<String>);
+use crate::model::{Cell, CellKind, Qualifier, Timestamp, Tombstone};
 
 /// Looks at the cells of a row, in the order of raw scans.
 pub struct Masked<'a> {
-    families: &'a Families,
+    /// Those that have it.
+    families: &'a BTreeSet<String>,
     family: String,
     /// Up to which time the family is deleted; all of it, where single times of it are.
     deleted_to: Option<Timestamp>,
@@ -26,17 +20,8 @@ pub struct Masked<'a> {
     version_deleted: Option<Timestamp>,
 }
 
-impl Families {
-    pub fn of(backend: &dyn Backend, table: &TableName) -> Result<Self> {
-        let catalogue = backend.catalogue()?;
-        let families = catalogue.tables.get(table).into_iter().flat_map(|table| &table.families);
-        let new = families.filter(|(_, family)| family.rules.new_version_behavior);
-        Ok(Self(new.map(|(name, _)| name.clone()).collect()))
-    }
-}
-
 impl<'a> Masked<'a> {
-    pub fn new(families: &'a Families) -> Self {
+    pub fn new(families: &'a BTreeSet<String>) -> Self {
         Self {
             families,
             family: String::new(),
@@ -54,7 +39,7 @@ impl<'a> Masked<'a> {
             let is_deleted = [self.deleted_to, self.column_deleted_to].iter().flatten().any(|to| cell.timestamp <= *to)
                 || self.version_deleted == Some(cell.timestamp)
                 || cell.tags.ended_at.is_some();
-            return !is_shown && !is_deleted && self.families.0.contains(&cell.family);
+            return !is_shown && !is_deleted && self.families.contains(&cell.family);
         };
         match tombstone {
             Tombstone::Family => self.deleted_to = self.deleted_to.max(Some(cell.timestamp)),
@@ -124,7 +109,7 @@ mod tests {
             (cell("g", "a", 9, put), false),
             (cell("h", "a", 3, put), true),
         ];
-        let families = Families(["f", "g", "h"].map(str::to_owned).into());
+        let families = ["f", "g", "h"].map(str::to_owned).into();
         let mut masked = Masked::new(&families);
         let found: Vec<bool> = cells.iter().map(|(cell, _)| masked.has(cell, false)).collect();
         assert_eq!(found, cells.iter().map(|(_, is)| *is).collect::<Vec<_>>());

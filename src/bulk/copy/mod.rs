@@ -1,16 +1,21 @@
 //! A table, or a range of its rows, from one store into another: every version, what deleted them, and how long they live.
 //!
 //! A row's cells are written so that what is shown of it is the same, whichever rules its families have: what is hidden
-//! first, then the tombstones, then what is shown. Everything is written with its timestamps: what is copied twice is there
+//! first, then the tombstones, then what is shown. Deleted versions that a family with NEW_VERSION_BEHAVIOR keeps go behind
+//! the tombstones, each with its end. Everything is written with its timestamps: what is copied twice is there
 //! once. What bounds memory: some parts of 256 KiB, a row of at most 8 MiB, one value of any length.
 
 mod compare;
 mod declare;
+mod kept;
 mod masked;
+mod pass;
 mod renamed;
 mod rows;
 mod stream;
+mod there;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use compare::{Compared, compare};
@@ -20,7 +25,7 @@ pub use renamed::{Copied, Part, rename};
 use crate::Result;
 use crate::backend::Backend;
 use crate::model::{Cell, ManyRows, Mutation, Origin, RowKey, Scan, TableName, to_string_binary};
-use masked::{Families, Masked};
+use pass::{NewFamilies, PASSES, Pass, Sorting};
 use rows::Sorter;
 use stream::{Item, Stream};
 
@@ -65,9 +70,18 @@ impl Job {
 
     /// All cells of one row of the source; raw: with tombstones and what they hide.
     fn row(&self, row: &[u8], raw: bool) -> Result<Stream> {
-        let mut scan = self.scan(&self.table, (row, true), raw);
+        Stream::open(&self.from, self.scan_row(&self.table, row, raw))
+    }
+
+    /// The same of the target.
+    fn row_there(&self, row: &[u8], raw: bool) -> Result<Stream> {
+        Stream::open(&self.to, self.scan_row(&self.target, row, raw))
+    }
+
+    fn scan_row(&self, table: &TableName, row: &[u8], raw: bool) -> Scan {
+        let mut scan = self.scan(table, (row, true), raw);
         (scan.stop, scan.stop_inclusive) = (row.to_vec(), true);
-        Stream::open(&self.from, scan)
+        scan
     }
 }
 
@@ -107,13 +121,13 @@ struct Writer<'a> {
     bytes: usize,
     tally: Tally,
     is_cluster: bool,
-    new_families: Families,
+    new_families: NewFamilies,
 }
 
 impl<'a> Writer<'a> {
     fn new(job: &'a Job) -> Result<Self> {
         let is_cluster = job.to.cluster_numbers()?.is_some();
-        let new_families = Families::of(&*job.from, &job.table)?;
+        let new_families = NewFamilies::of(job)?;
         Ok(Self { job, open: Vec::new(), bytes: 0, tally: Tally::default(), is_cluster, new_families })
     }
 
@@ -143,37 +157,54 @@ impl<'a> Writer<'a> {
                 }
             }
         }
-        let parts = rows::parts(cells, &shown, Masked::new(&self.new_families));
-        // Order: what was before is written before, and each part is a step of its own.
-        self.add(row, rows::puts(parts.hidden.into_iter().rev()));
-        self.flush()?;
-        for step in rows::steps(parts.tombstones) {
-            self.add(row, rows::deletes(step));
-            self.flush()?;
+        let mut passes = BTreeMap::<Pass, Vec<Cell>>::new();
+        let (families, mut last) = (self.new_families.clone(), None);
+        let mut sorting = Sorting::new(self.job, row, &families)?;
+        for mut cell in cells {
+            let place = rows::place(&cell);
+            let pass = sorting.pass_of(&mut cell, shown.binary_search(&place).is_ok())?;
+            // Of what was put twice at one time the first that comes is what there is.
+            let is_first = !rows::is_put(&cell) || last.replace(place.clone()) != Some(place);
+            if let Some(pass) = pass.filter(|_| is_first) {
+                passes.entry(pass).or_default().push(cell);
+            }
         }
-        self.add(row, rows::puts(parts.shown.into_iter().rev()));
-        self.flush()
+        // Order: each pass is a step of its own.
+        for (pass, cells) in passes {
+            match pass {
+                Pass::Hidden | Pass::HiddenKept | Pass::Kept | Pass::Shown => {
+                    self.add(row, rows::puts(cells.into_iter().rev()));
+                    self.flush()?;
+                }
+                Pass::Tombstones | Pass::LaterTombstones => {
+                    for step in rows::steps(cells) {
+                        self.add(row, rows::deletes(step));
+                        self.flush()?;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
-    /// Reads a row again, three times: it is too large to be held.
+    /// Reads a row again, for each pass: it is too large to be held.
     fn large_row(&mut self, row: &RowKey) -> Result<()> {
         self.flush()?;
-        for pass in rows::PASSES {
+        let families = self.new_families.clone();
+        for wanted in PASSES {
             let (mut raw, mut plain) = (self.job.row(row, true)?, self.job.row(row, false)?);
             let mut shown = plain.next_cell()?;
-            let mut last = None;
-            let families = self.new_families.clone();
-            let mut masked = Masked::new(&families);
-            while let Some(cell) = raw.next_cell()? {
+            let (mut sorting, mut last) = (Sorting::new(self.job, row, &families)?, None);
+            while let Some(mut cell) = raw.next_cell()? {
                 let place = rows::place(&cell);
                 while shown.as_ref().is_some_and(|one| rows::place(one) < place) {
                     shown = plain.next_cell()?;
                 }
                 let is_shown = shown.as_ref().is_some_and(|one| rows::place(one) == place);
+                let pass = sorting.pass_of(&mut cell, is_shown)?;
                 // Of what was put twice at one time the first that comes is what there is.
                 let is_first = !rows::is_put(&cell) || last.replace(place.clone()) != Some(place);
-                let is_masked = masked.has(&cell, is_shown);
-                if is_first && !is_masked && pass.takes(&cell, is_shown) {
+                if is_first && pass == Some(wanted) {
                     let is_of_family = rows::is_of_family(&cell);
                     let mutations = match rows::is_put(&cell) {
                         true => rows::puts(std::iter::once(cell)),

@@ -1,10 +1,9 @@
-//! A row's cells, apart: what is hidden, what hides, what is shown. Pure.
+//! A row's cells, as they are held and written. Pure.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::ROW;
-use super::masked::Masked;
 use crate::model::{Cell, CellKind, DeleteKind, DeleteMarker, Mutation, PutCell, Time, Timestamp, Tombstone};
 
 /// Where a version stands within its row; the order of scans.
@@ -16,27 +15,6 @@ pub fn place(cell: &Cell) -> Place {
 
 pub fn is_put(cell: &Cell) -> bool {
     cell.kind == CellKind::Put
-}
-
-/// One of the readings of a large row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pass {
-    Hidden,
-    Tombstones,
-    Shown,
-}
-
-/// In the order in which they are written.
-pub const PASSES: [Pass; 3] = [Pass::Hidden, Pass::Tombstones, Pass::Shown];
-
-impl Pass {
-    pub fn takes(self, cell: &Cell, is_shown: bool) -> bool {
-        match self {
-            Self::Tombstones => !is_put(cell),
-            Self::Hidden => is_put(cell) && !is_shown,
-            Self::Shown => is_put(cell) && is_shown,
-        }
-    }
 }
 
 /// Gathers the cells of a row, as far as it may be held.
@@ -69,35 +47,6 @@ impl Sorter {
         let Self { cells, is_passed, .. } = std::mem::take(self);
         (!is_passed).then_some(cells)
     }
-}
-
-/// See the module.
-#[derive(Debug, Default, PartialEq)]
-pub struct Parts {
-    pub hidden: Vec<Cell>,
-    pub tombstones: Vec<Cell>,
-    pub shown: Vec<Cell>,
-}
-
-/// Takes a row apart. `shown`: what a plain read of all versions shows, in its order.
-pub fn parts(cells: Vec<Cell>, shown: &[Place], mut masked: Masked) -> Parts {
-    let mut parts = Parts::default();
-    let mut last = None;
-    for cell in cells {
-        let place = place(&cell);
-        let is_shown = shown.binary_search(&place).is_ok();
-        let is_masked = masked.has(&cell, is_shown);
-        if !is_put(&cell) {
-            parts.tombstones.push(cell);
-        } else if last.replace(place.clone()) == Some(place) {
-            // Of what was put twice at one time the first that comes is what there is.
-        } else if is_shown {
-            parts.shown.push(cell);
-        } else if !is_masked {
-            parts.hidden.push(cell);
-        }
-    }
-    parts
 }
 
 /// Of what was put twice at one time the first that comes, which is what there is.
@@ -166,34 +115,12 @@ pub fn steps(tombstones: Vec<Cell>) -> Vec<Vec<Cell>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::masked::Families;
     use super::*;
     use crate::model::Tags;
 
     fn cell(qualifier: &str, time: i64, kind: CellKind, len: usize) -> Cell {
         let (timestamp, tags, value) = (Timestamp(time), Tags::default(), vec![b'v'; len]);
         Cell { family: "f".into(), qualifier: qualifier.into(), timestamp, kind, tags, value }
-    }
-
-    #[test]
-    fn a_row_is_taken_apart_by_what_is_shown_of_it() {
-        let column = CellKind::Tombstone(Tombstone::Column);
-        let cells = vec![
-            cell("a", 9, CellKind::Put, 1),
-            cell("a", 7, column, 0),
-            cell("a", 7, CellKind::Put, 1),
-            cell("a", 5, CellKind::Put, 1),
-            cell("b", 5, CellKind::Put, 2),
-            cell("b", 5, CellKind::Put, 1),
-        ];
-        // A family of NEW_VERSION_BEHAVIOR: what was put at 5 came after the tombstone.
-        let shown: Vec<Place> = [0, 3, 4].map(|at: usize| place(&cells[at])).to_vec();
-        let expected = Parts {
-            hidden: vec![cells[2].clone()],
-            tombstones: vec![cells[1].clone()],
-            shown: vec![cells[0].clone(), cells[3].clone(), cells[4].clone()],
-        };
-        assert_eq!(parts(cells, &shown, Masked::new(&Families::default())), expected);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Export and import: what the one writes the other reads, whatever is in it and wherever it stops.
 
 mod copied;
+mod copied_histories;
 mod ended;
 mod full;
 mod lines;
