@@ -23,8 +23,8 @@ pub use copy::CopyArgs;
 pub use index::{ByArgs, CreateIndexArgs, DropIndexArgs};
 pub use key::{ByKeyArgs, FieldsArgs, KeyAction, KeyArgs, KeyCommandArgs};
 pub use operator::{
-    BenchArgs, CompactArgs, ConfigArgs, DemoArgs, DropArgs, FlushArgs, LogArgs, MvArgs, ProfileArgs, PurgeArgs,
-    StatsArgs, TopArgs, UndeleteArgs, WatchArgs, WhyArgs,
+    BenchArgs, CompactArgs, ConfigArgs, DemoArgs, DropArgs, FlushArgs, LOG_LIMIT, LogArgs, MvArgs, ProfileArgs,
+    PurgeArgs, StatsArgs, TopArgs, UndeleteArgs, WatchArgs, WhyArgs,
 };
 pub use shell::ShellArgs;
 pub use snapshot::{SnapshotAction, SnapshotArgs};
@@ -53,7 +53,7 @@ pub enum Command {
     ///
     /// Of a store on a read-only filesystem, which any number of mounts may read, all mount points are named; their daemons,
     /// which listen to no commands, are not. Exit status: 0 the store works, 1 a sync has failed and it takes no changes
-    /// any more until it is restarted on a healthy disk, 2 it could not be asked.
+    /// any more until it is restarted on a healthy disk, or the cluster of a mount does not answer, 2 it could not be asked.
     Status(StoreArgs),
     /// Create a table with its families
     Create(CreateArgs),

@@ -1,10 +1,12 @@
 //! What a store and its daemon have counted, as `stats` tells of it.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
 use crate::backend::{Backend, Status};
+use crate::daemon::control::client::Client;
 use crate::daemon::find::serving as sockets;
 use crate::daemon::mounts::locate;
 use crate::daemon::{Absent, DaemonNumbers, open_backend};
@@ -44,7 +46,7 @@ const OF_STORES: [&str; 18] = [
 const OF_FILES: [&str; 3] = ["segments", "segment_bytes", "memtable_bytes"];
 
 impl Known {
-    pub fn of(backend: &dyn Backend) -> Self {
+    fn of(backend: &dyn Backend) -> Self {
         match backend.cluster_numbers() {
             Ok(None) => Self::All,
             Ok(Some(_)) => Self::Files,
@@ -93,8 +95,22 @@ pub fn collect(store: &Path) -> Result<Stats> {
         Ok::<_, Error>(Mounted { mount_point, version, pid, numbers: client.numbers()? })
     });
     let mounted = mounted.transpose()?;
-    drop(client);
-    let backend = open_backend(store, Absent::Refuse)?;
-    let (status, known) = (backend.status()?, Known::of(backend.as_ref()));
+    let (backend, known) = telling(store, client)?;
+    let status = backend.status()?;
     Ok(Stats { directory: directory.display().to_string(), status, known, mounted })
+}
+
+/// Who tells how it is, and how much: of a mounted cluster the daemon, which waits no longer than some seconds for it.
+pub fn telling(store: &Path, daemon: Option<Client>) -> Result<(Arc<dyn Backend>, Known)> {
+    match daemon {
+        Some(daemon) if locate::is_cluster(&locate::store_directory(store)?) => {
+            let known = if daemon.cluster_answers()? { Known::Files } else { Known::Nothing };
+            Ok((Arc::new(daemon), known))
+        }
+        Some(_) | None => {
+            let backend = open_backend(store, Absent::Refuse)?;
+            let known = Known::of(backend.as_ref());
+            Ok((backend, known))
+        }
+    }
 }

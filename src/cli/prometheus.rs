@@ -10,8 +10,11 @@ pub fn text(stats: &Stats) -> String {
     let mut page = Page { text: String::new(), store: stats.directory.clone() };
     match stats.known {
         Known::All => page.store(stats),
-        Known::Files => page.files(stats),
-        Known::Nothing => {}
+        Known::Files => {
+            page.cluster(true);
+            page.files(stats);
+        }
+        Known::Nothing => page.cluster(false),
     }
     page.one("cellfs_mounted", "gauge", "Whether a daemon serves the store.", u8::from(stats.mounted.is_some()));
     if let Some(mounted) = &stats.mounted {
@@ -58,6 +61,10 @@ impl Page {
         for (value, number) in values {
             self.sample(name, &[(label, value)], number);
         }
+    }
+
+    fn cluster(&mut self, answers: bool) {
+        self.one("cellfs_cluster_answers", "gauge", "Whether the cluster's master answers.", u8::from(answers));
     }
 
     /// What a cluster tells.

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Answer;
 use super::args::StoreArgs;
-use super::counted::Known;
+use super::counted::{Known, telling};
 use super::output::{Output, json_bytes};
 use crate::Result;
 use crate::backend::{Backend, Status};
@@ -15,7 +15,7 @@ use crate::daemon::control::client::Client;
 use crate::daemon::control::protocol::Hello;
 use crate::daemon::find::serving as sockets;
 use crate::daemon::mounts::locate;
-use crate::daemon::{Absent, left_behind, open_backend, store_left_at};
+use crate::daemon::{left_behind, store_left_at};
 use crate::error::printable;
 use crate::model::{IndexSchema, IndexState, TableSchema};
 use crate::store::Store;
@@ -24,14 +24,17 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
     let asked = asked(&args.store)?;
     let directory = locate::store_directory(&asked)?;
     let daemon = sockets::serving(&asked)?;
-    let backend = open_backend(&asked, Absent::Refuse)?;
-    let mounted = Mounted::of(&asked, &directory, daemon)?;
-    let (status, known) = (backend.status()?, Known::of(backend.as_ref()));
-    let answer = if status.poisoned.is_none() { Answer::Yes } else { Answer::No };
+    let mounted = Mounted::of(&asked, &directory, daemon.as_ref())?;
+    let (backend, known) = telling(&asked, daemon)?;
+    let status = backend.status()?;
+    let is_well = status.poisoned.is_none() && known != Known::Nothing;
+    let answer = if is_well { Answer::Yes } else { Answer::No };
     let mut output = Output::new();
     if json {
         let mut object = known.json(&status);
-        object["not_unique"] = json!(twofold(backend.as_ref())?);
+        // A cluster has no indexes, and may not answer now.
+        let twofold = if known == Known::All { twofold(backend.as_ref())? } else { Vec::new() };
+        object["not_unique"] = json!(twofold);
         object["store"] = json_bytes(directory.as_os_str().as_bytes());
         object["mount_point"] = json!(mounted.mount_point.as_deref().map(json_bytes));
         object["pid"] = json!(mounted.pid);
@@ -84,11 +87,11 @@ struct Mounted {
 }
 
 impl Mounted {
-    fn of(asked: &Path, directory: &Path, daemon: Option<Client>) -> Result<Self> {
+    fn of(asked: &Path, directory: &Path, daemon: Option<&Client>) -> Result<Self> {
         if let Some(daemon) = daemon {
             let Hello { mount_point, pid, .. } = daemon.hello().clone();
             let by = || format!("mounted at {} by pid {pid}", daemon.hello().shown_mount_point());
-            let text = left_behind(directory, &daemon).unwrap_or_else(by);
+            let text = left_behind(directory, daemon).unwrap_or_else(by);
             return Ok(Self { text, mount_point, pid: Some(pid) });
         }
         let is_cluster = locate::is_cluster(directory);

@@ -66,6 +66,14 @@ impl Client {
         }
     }
 
+    /// Whether the cluster that it mounts answers now.
+    pub fn cluster_answers(&self) -> Result<bool> {
+        match self.ask(&Request::ClusterAnswers)? {
+            Response::Whether(answers) => Ok(answers),
+            _ => Err(out_of_step()),
+        }
+    }
+
     /// Returns when the daemon has ended, or after `timeout`; true when it has.
     pub fn wait_for_end(&self, timeout: Duration) -> bool {
         self.0.wait_for_end(timeout)

@@ -84,6 +84,8 @@ pub enum Request {
     Check,
     CountRows(Scan),
     ListDeleted(DeletedQuery),
+    /// Whether the cluster of a mount answers.
+    ClusterAnswers,
 }
 
 impl Request {
@@ -112,7 +114,7 @@ impl Request {
             Self::Flush(_) => "flush",
             Self::Purge(_) => "purge",
             Self::Compact(..) => "compact",
-            Self::Status => "status",
+            Self::Status | Self::ClusterAnswers => "status",
             Self::Check => "check",
             Self::Numbers => "stats",
             Self::Changes(_) => "changes",
@@ -125,9 +127,8 @@ impl Request {
     pub fn may_concern(&self, column: &ColumnKey) -> bool {
         let in_row = |table: &TableName, row: &[u8]| *table == column.table && row == column.row;
         match self {
-            Self::Hello | Self::Catalogue | Self::ReadValue(..) | Self::Status | Self::Snapshots | Self::Numbers => {
-                false
-            }
+            Self::Hello | Self::Catalogue | Self::ReadValue(..) | Self::Snapshots => false,
+            Self::Status | Self::Numbers | Self::ClusterAnswers => false,
             Self::Get(get) => in_row(&get.table, &get.row),
             Self::Mutate(mutations, ..) => in_row(&mutations.table, &mutations.row),
             Self::MutateRows(many) => many.table == column.table && many.rows.iter().any(|(row, _)| *row == column.row),

@@ -219,6 +219,7 @@ fn answer(control: &Control, request: Request) -> Result<Response> {
             commands: control.commands.numbers(),
         })),
         Request::Status => Response::Status(Box::new(backend.status()?)),
+        Request::ClusterAnswers => Response::Whether(backend.cluster_numbers().is_ok()),
         Request::TableNumbers(table) => Response::TableNumbers(backend.table_numbers(&table)?),
         Request::ColumnsPage(page) => Response::ColumnsPage(backend.columns_page(&page)?),
         Request::TableColumns(table) => Response::TableColumns(backend.table_columns(&table)?),

@@ -58,6 +58,19 @@ fn operations_end_in_time_while_a_cluster_is_silent() {
     let started = Instant::now();
     let (_, said, done) = cellfs(&["get", &format!("{address}?timeout=3"), "stalled", "r"]);
     assert!(!done && started.elapsed() < TIMEOUT + AROUND, "{:?}: {said}", started.elapsed());
+    // The daemon tells what it knows.
+    let mnt = mounted.mnt().to_str().unwrap().to_owned();
+    for (args, told, is_well) in [
+        (vec!["status", &mnt], "last error", false),
+        (vec!["stats", &mnt], "last error", true),
+        (vec!["stats", "--prometheus", &mnt], "cellfs_cluster_answers{", true),
+        (vec!["--json", "status", &mnt], "\"segments\":null", false),
+    ] {
+        let started = Instant::now();
+        let (out, said, done) = cellfs(&args);
+        assert!(done == is_well && out.contains(told), "{args:?}: {said}{out}");
+        assert!(started.elapsed() < TIMEOUT + AROUND, "{args:?}: {:?}", started.elapsed());
+    }
     let started = Instant::now();
     let (_, said, done) = cellfs(&["umount", other.mnt().to_str().unwrap()]);
     assert!(done && started.elapsed() < TIMEOUT + AROUND, "{:?}: {said}", started.elapsed());
