@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::Answer;
-use super::args::LogArgs;
+use super::args::{LOG_LIMIT, LogArgs};
 use super::output::{Output, json_bytes};
 use super::path::{named, resolve};
+use super::{Answer, complain};
 use crate::backend::{Backend, HistoryFrom, Versions};
 use crate::daemon::{Absent, open_backend};
 use crate::model::{
@@ -92,9 +92,16 @@ struct Form {
     names: bool,
 }
 
+impl Form {
+    /// One more than are printed: so it is known whether there are more.
+    fn wanted(self) -> u32 {
+        self.limit.saturating_add(1)
+    }
+}
+
 /// Each column that has a version, by pages; whether there was anything.
 fn print_family(output: &mut Output, backend: &dyn Backend, family: &FamilyPlace, form: Form) -> Result<bool> {
-    let markers = markers(backend, family, form.limit)?;
+    let markers = markers(backend, family, form.wanted())?;
     let mut from = HistoryFrom { qualifier: Vec::new(), before: None };
     let mut found = false;
     loop {
@@ -130,21 +137,21 @@ fn print_page(
     let mut columns: BTreeMap<Qualifier, (BTreeMap<Timestamp, CellInfo>, Vec<Cell>)> = BTreeMap::new();
     for (qualifier, info) in page {
         let (shown, _) = columns.entry(qualifier).or_default();
-        if shown.len() < form.limit as usize {
+        if shown.len() < form.wanted() as usize {
             shown.insert(info.timestamp, info);
         }
     }
     let ends = columns.first_key_value().zip(columns.last_key_value());
     let Some(range) = ends.map(|((first, _), (last, _))| (first.clone(), behind(last))) else { return Ok(false) };
     // What is stored between them and not shown may be more than these are.
-    stored(backend, family, (&range.0, &range.1), form.limit, &mut |cell| {
+    stored(backend, family, (&range.0, &range.1), form.wanted(), &mut |cell| {
         if let Some((_, stored)) = columns.get_mut(&cell.qualifier) {
             stored.push(cell.clone());
         }
     })?;
     let mut found = false;
     for (qualifier, (shown, own)) in columns {
-        let entries = entries(shown, of_column(markers, own), form.limit);
+        let entries = entries(shown, of_column(markers, own));
         found |= print_entries(output, &family.column(qualifier), &entries, form)?;
     }
     Ok(found)
@@ -154,27 +161,31 @@ fn print_page(
 fn print_column(output: &mut Output, backend: &dyn Backend, column: &ColumnKey, form: Form) -> Result<bool> {
     let ColumnKey { table, row, family, qualifier } = column.clone();
     let family = FamilyPlace { table, row, family };
-    let markers = markers(backend, &family, form.limit)?;
-    let shown = shown(backend, column, form.limit as usize)?;
+    let markers = markers(backend, &family, form.wanted())?;
+    let shown = shown(backend, column, form.wanted() as usize)?;
     let mut own = Vec::new();
-    stored(backend, &family, (&qualifier, &behind(&qualifier)), form.limit, &mut |cell| own.push(cell.clone()))?;
-    print_entries(output, column, &entries(shown, of_column(&markers, own), form.limit), form)
+    stored(backend, &family, (&qualifier, &behind(&qualifier)), form.wanted(), &mut |cell| own.push(cell.clone()))?;
+    print_entries(output, column, &entries(shown, of_column(&markers, own)), form)
 }
 
 fn print_entries(output: &mut Output, column: &ColumnKey, entries: &[Entry], form: Form) -> Result<bool> {
     let name = format!("{}:{}\t", column.family, to_string_binary(&column.qualifier));
-    for entry in entries {
+    for entry in entries.iter().take(form.limit as usize) {
         match (form.json, form.names) {
             (true, _) => print_json(output, entry, form.names.then_some(column))?,
             (false, true) => output.line(&(name.clone() + &line(entry)))?,
             (false, false) => output.line(&line(entry))?,
         }
     }
+    if entries.len() > form.limit as usize && form.limit == LOG_LIMIT {
+        let name = to_string_binary(&column.qualifier);
+        complain(&format!("{}:{name} has more than these {LOG_LIMIT}: ask for more with -n", column.family));
+    }
     Ok(!entries.is_empty())
 }
 
 /// Of a column, what reads show and all that is stored: newest first; a tombstone before what it covers.
-fn entries(mut shown: BTreeMap<Timestamp, CellInfo>, stored: impl Iterator<Item = Cell>, limit: u32) -> Vec<Entry> {
+fn entries(mut shown: BTreeMap<Timestamp, CellInfo>, stored: impl Iterator<Item = Cell>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for cell in stored {
         let timestamp = cell.timestamp;
@@ -193,7 +204,6 @@ fn entries(mut shown: BTreeMap<Timestamp, CellInfo>, stored: impl Iterator<Item 
     // What was written between the two looks.
     entries.extend(shown.into_values().map(version));
     entries.sort_by_key(|entry| (std::cmp::Reverse(entry.timestamp), entry.info.is_some()));
-    entries.truncate(limit as usize);
     entries
 }
 

@@ -17,6 +17,8 @@ use crate::model::{
 
 type Read<T> = Result<T, Fault>;
 
+const OBJECT: &str = "{\"row\": ..., \"FAMILY:QUALIFIER\": ...}";
+
 /// The members of an object in their order, each as it is written.
 struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
 
@@ -27,7 +29,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
             type Value = Members<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object: {\"row\": ..., \"FAMILY:QUALIFIER\": ...}")
+                write!(f, "an object: {OBJECT}")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
@@ -70,6 +72,9 @@ pub fn read(text: &[u8], terms: &Terms) -> Read<Changes> {
         Fault::new(e.valid_up_to() as u64 + 1, "the line is not UTF-8; bytes go as {\"base64\": \"...\"}")
     })?;
     let members: Members<'_> = serde_json::from_str(text).map_err(|e| {
+        if !text.trim_start().starts_with('{') {
+            return Fault::new(e.column() as u64, format!("no object: a line is {OBJECT}"));
+        }
         let reason = e.to_string();
         // Where it is, is told beside it.
         let reason = reason.split(" at line ").next().unwrap_or_default().to_owned();

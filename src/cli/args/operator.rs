@@ -54,6 +54,9 @@ fn seconds(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| "seconds, from 0.1 to 86400".to_owned())
 }
 
+/// Of who does not say how many lines are wanted.
+pub const LOG_LIMIT: u32 = 1000;
+
 #[derive(Args)]
 pub struct LogArgs {
     /// The path of a cell, a row or a family of a row in a mount; or the directory of a store, or a mount point of it
@@ -61,7 +64,7 @@ pub struct LogArgs {
     /// What in that store: [NAMESPACE/]TABLE/ROW[/FAMILY[/QUALIFIER]], spelt as in a mount
     pub cell: Option<OsString>,
     /// At most so many stored versions and tombstones a column, newest first
-    #[arg(short = 'n', long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'n', long, default_value_t = LOG_LIMIT, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }
 

@@ -30,3 +30,23 @@ fn bulk_the_log_of_a_wide_row_is_that_of_its_columns() {
     }
     assert!(all.starts_with("f:\t3\t"), "{}", all.lines().next().unwrap_or_default());
 }
+
+/// Nobody takes the newest thousand for all there are.
+#[test]
+fn bulk_a_log_that_is_cut_says_so() {
+    let stored = Stored::new();
+    stored.done(&["create", "STORE", "long", "f,VERSIONS=5000"]);
+    for (count, is_cut) in [(1000, false), (1001, true)] {
+        let lines = (1..=count).map(|at| format!("{{\"row\":\"r\",\"f:c\":\"v\",\"timestamp\":{at}}}\n"));
+        stored.write("long.jsonl", lines.collect::<String>());
+        stored.done(&["import", "STORE", "long", "long.jsonl"]);
+        for place in ["long/r", "long/r/f", "long/r/f/c"] {
+            let output = stored.run(&["log", "STORE", place]);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(said.contains("f:c has more than these 1000"), is_cut, "{count} {place}: {said}");
+            assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 1000, "{count} {place}");
+        }
+    }
+    let output = stored.run(&["log", "-n", "10", "STORE", "long/r"]);
+    assert!(output.stderr.is_empty() && output.stdout.iter().filter(|byte| **byte == b'\n').count() == 10);
+}
