@@ -5,10 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::SystemTime;
 
 use fuser::{
-    AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, Generation, INodeNo, IoctlFlags,
-    KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
-    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr,
-    Request, TimeOrNow, WriteFlags,
+    AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, INodeNo, IoctlFlags, KernelConfig,
+    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
+    ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow,
+    WriteFlags,
 };
 
 use super::answer::{
@@ -16,10 +16,10 @@ use super::answer::{
     negotiate, open_flags,
 };
 use super::apart::Waits;
-use super::convert::{file_attr, file_time, file_type, mode_bits, xattr_mode};
+use super::convert::{file_time, mode_bits, xattr_mode};
 use crate::backend::RenameMode;
 use crate::fs::ops::files::{close, create, io};
-use crate::fs::ops::{directory, listing, remove, rename, setattr, xattr};
+use crate::fs::ops::{directory, remove, rename, setattr, xattr};
 use crate::fs::requests::refused;
 use crate::fs::{Fs, Operation, SetAttr, Xattr};
 use crate::model::FileChange;
@@ -226,17 +226,8 @@ impl Filesystem for Adaptor {
         self.open_directory_apart(caller(request), ino, reply);
     }
 
-    fn readdir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        let listed = self.run(caller(request), Operation::ReadDir, |fs| {
-            listing::readdir(fs, handle.0, offset, |e| {
-                reply.add(INodeNo(e.ino), e.offset, file_type(e.kind), OsStr::from_bytes(e.name))
-            })
-        });
-        match listed {
-            Ok(()) => reply.ok(),
-            Err(errno) => reply.error(errno),
-        }
-        self.list_ahead(handle);
+    fn readdir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, offset: u64, reply: ReplyDirectory) {
+        self.list_apart(caller(request), handle, offset, reply);
     }
 
     fn readdirplus(
@@ -245,19 +236,9 @@ impl Filesystem for Adaptor {
         _ino: INodeNo,
         handle: FileHandle,
         offset: u64,
-        mut reply: ReplyDirectoryPlus,
+        reply: ReplyDirectoryPlus,
     ) {
-        let listed = self.run(caller(request), Operation::ReadDirPlus, |fs| {
-            listing::readdirplus(fs, handle.0, offset, |e, entry| {
-                let (name, attr) = (OsStr::from_bytes(e.name), file_attr(&entry.attr));
-                reply.add(INodeNo(e.ino), e.offset, name, &entry.entry_ttl, &attr, Generation(0))
-            })
-        });
-        match listed {
-            Ok(()) => reply.ok(),
-            Err(errno) => reply.error(errno),
-        }
-        self.list_ahead(handle);
+        self.list_with_attributes_apart(caller(request), handle, offset, reply);
     }
 
     fn releasedir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _flags: OpenFlags, reply: ReplyEmpty) {

@@ -1,14 +1,17 @@
-//! What may wait for room on a full disk, for the disk's sync, for what is made or for the kernel, apart from the threads
-//! that answer everything else.
+//! What may wait for room on a full disk, for the disk's sync, for what is made or for the kernel, and what may look at much
+//! for one answer, apart from the threads that answer everything else.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use fuser::{
-    Errno, FileHandle, FopenFlags, INodeNo, OpenFlags, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request,
+    Errno, FileHandle, FopenFlags, Generation, INodeNo, OpenFlags, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty,
+    ReplyEntry, ReplyOpen, ReplyWrite, Request,
 };
 
 use super::answer::{Adaptor, answer_empty, caller, open_flags};
-use super::convert::fopen_flags;
+use super::convert::{file_attr, file_type, fopen_flags};
 use crate::Result;
 use crate::fs::ops::files::{asked, io, open};
 use crate::fs::ops::{list_ahead, listing};
@@ -27,6 +30,8 @@ pub enum Waits {
     By(FileHandle),
     /// As a read of this open file does, if it is made while it is read.
     ToBeMade(FileHandle),
+    /// As the next page of this open directory does, if it is of an answer: for a name many rows may be looked at.
+    ToList(FileHandle),
     /// As the last change by this open file does, if there is one.
     AtEndOf(FileHandle),
     /// As a look into this directory does, which shows what is just being closed: that ends with messages that come
@@ -58,6 +63,7 @@ impl Adaptor {
             Waits::In(directory) => !asked::holds_cells(&self.fs, directory.0) || change(),
             Waits::Into(directory) => asked::directory_waits_for_closing(&self.fs, directory.0),
             Waits::ToBeMade(handle) => asked::is_made_by_reads(&self.fs, handle.0),
+            Waits::ToList(handle) => asked::lists_answer(&self.fs, handle.0),
             Waits::AtEndOf(handle) if !asked::commits_at_release(&self.fs, handle.0) => false,
             Waits::By(handle) | Waits::AtEndOf(handle) => asked::is_text(&self.fs, handle.0) || change(),
         }
@@ -116,7 +122,8 @@ impl Adaptor {
 
     /// As [`Adaptor::apart`], for a name that is looked up, which is copied only if it waits.
     pub fn look_up_apart(&self, caller: Caller, parent: INodeNo, name: &[u8], reply: ReplyEntry) {
-        if !asked::name_waits_for_closing(&self.fs, parent.0, name) {
+        let waits = asked::name_waits_for_closing(&self.fs, parent.0, name) || asked::picks(&self.fs, parent.0);
+        if !waits {
             return self.look_up(parent.0, name, caller, reply);
         }
         let name = name.to_vec();
@@ -132,6 +139,45 @@ impl Adaptor {
                 Err(Errno::ENOENT) => reply.error(Errno::ESTALE),
                 Err(errno) => reply.error(errno),
             }
+        });
+    }
+
+    /// As [`Adaptor::apart`], for the next page of a directory.
+    pub fn list_apart(&self, caller: Caller, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+        self.apart(Waits::ToList(handle), move |adaptor| {
+            let listed = adaptor.run(caller, Operation::ReadDir, |fs| {
+                listing::readdir(fs, handle.0, offset, |e| {
+                    reply.add(INodeNo(e.ino), e.offset, file_type(e.kind), OsStr::from_bytes(e.name))
+                })
+            });
+            match listed {
+                Ok(()) => reply.ok(),
+                Err(errno) => reply.error(errno),
+            }
+            adaptor.list_ahead(handle);
+        });
+    }
+
+    /// The same with what a look-up of each name tells.
+    pub fn list_with_attributes_apart(
+        &self,
+        caller: Caller,
+        handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
+        self.apart(Waits::ToList(handle), move |adaptor| {
+            let listed = adaptor.run(caller, Operation::ReadDirPlus, |fs| {
+                listing::readdirplus(fs, handle.0, offset, |e, entry| {
+                    let (name, attr) = (OsStr::from_bytes(e.name), file_attr(&entry.attr));
+                    reply.add(INodeNo(e.ino), e.offset, name, &entry.entry_ttl, &attr, Generation(0))
+                })
+            });
+            match listed {
+                Ok(()) => reply.ok(),
+                Err(errno) => reply.error(errno),
+            }
+            adaptor.list_ahead(handle);
         });
     }
 

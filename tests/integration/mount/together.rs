@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::fixture::{Fixture, errno, names, suffixed};
+use super::paths_oracle::put_many;
 
 const AT_ONCE: usize = 8;
 
@@ -281,4 +282,30 @@ fn mount_two_that_write_one_file_read_what_they_wrote() {
             scope.spawn(move || work(half, file));
         }
     });
+}
+
+/// For one name of an answer all rows of a table may be looked at.
+#[test]
+fn mount_nobody_waits_for_the_listing_of_an_answer() {
+    let fixture = Fixture::with_options("threads=1,cache=0");
+    let cells = (0..150_000).map(|n| (format!("r{n:06}"), "q".to_owned(), format!("value {n}")));
+    put_many(fixture.backend().as_ref(), "f", cells);
+    let ask = fixture.path("t/.filter/ValueFilter(=, 'substring:no such value')");
+    let answered_meanwhile = || {
+        let is_listed = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                assert!(names(&ask).is_empty());
+                is_listed.store(true, Ordering::Release);
+            });
+            let mut answered = 0;
+            while !is_listed.load(Ordering::Acquire) {
+                fs::metadata(fixture.path("t/r000001/f/q")).unwrap();
+                answered += 1;
+            }
+            answered
+        })
+    };
+    // Some are answered before it begins, and at its end.
+    assert!((0..20).any(|_| answered_meanwhile() > 20));
 }

@@ -8,6 +8,7 @@ use crate::fs::base::Fs;
 use crate::fs::handles::table;
 use crate::fs::kinds::attribute;
 use crate::fs::shown::entry;
+use crate::tree::asking::question::{Pick, Question};
 use crate::tree::place::Place;
 
 /// How long a close(2) waits for the kernel to take its notices. The lock of a directory may hold them up, whose owner
@@ -54,6 +55,17 @@ pub fn is_text(fs: &Fs, handle: u64) -> bool {
 /// Whether a read of an open file may take long: it is made while it is read.
 pub fn is_made_by_reads(fs: &Fs, handle: u64) -> bool {
     matches!(fs.handles.get(handle), Ok(table::Handle::Text(text)) if text.streams.is_some())
+}
+
+/// Whether an open directory is that of a question.
+pub fn lists_answer(fs: &Fs, handle: u64) -> bool {
+    matches!(fs.handles.get(handle), Ok(table::Handle::Dir(dir)) if dir.node.key().is_question())
+}
+
+/// Whether names of a directory are some of an answer, of which all may have to be looked at for one.
+pub fn picks(fs: &Fs, dir: u64) -> bool {
+    let picks = |asked: &Question| asked.pick() != Pick::All || asked.pick_of_cells() != Pick::All;
+    fs.nodes.get(dir).is_some_and(|dir| dir.key().asked.as_deref().is_some_and(picks))
 }
 
 /// Whether a write to an open file may take long: it takes a stream, or declares a check of what is stored.
