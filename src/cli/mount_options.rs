@@ -76,7 +76,10 @@ pub fn apply(request: &mut MountRequest, option: &str) -> Result<()> {
             request.settings.read_only = true;
             request.store.on_full_disk = OnFullDisk::Read;
         }
-        ("allow_other", None) => request.settings.allow_other = true,
+        ("allow_other", None) => {
+            request.settings.allow_other = true;
+            request.options.lets_others_in = true;
+        }
         ("default_permissions", None) => request.settings.default_permissions = true,
         ("noexec", None) => request.settings.no_exec = true,
         ("other_owner", None) => admit_other_owners(),

@@ -56,6 +56,8 @@ pub struct Options {
     pub spelling: Spelling,
     /// Extended attributes are switched off.
     pub no_xattr: bool,
+    /// Others than who mounts are let in, of whom the kernel judges by the modes that it was told.
+    pub lets_others_in: bool,
     /// Most nodes that are held before the oldest are given back.
     pub max_nodes: usize,
 }
@@ -79,6 +81,7 @@ impl Default for Options {
             inline_history: false,
             spelling: Spelling::default(),
             no_xattr: false,
+            lets_others_in: false,
             max_nodes: NODES.1,
         }
     }

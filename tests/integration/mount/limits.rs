@@ -168,6 +168,31 @@ fn mount_lets_others_in_with_allow_other_only_and_within_the_modes() {
     assert!(as_nobody("touch", &[&fixture.path("t/r/f/own")]).status.success());
 }
 
+/// What a directory shows of the past, or of an answer, is closed with it, at once.
+#[test]
+fn mount_a_directory_that_is_closed_is_closed_in_every_view() {
+    if !is_root() {
+        return;
+    }
+    let mut fixture = Fixture::new();
+    fs::set_permissions(fixture.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fixture.unmount();
+    fixture.mount("allow_other");
+    let family = fixture.family("r");
+    fs::write(family.join("q"), "value").unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis();
+    let views = [".history/default/t/r/f".to_owned(), format!(".at/{now}/default/t/r/f")];
+    let views = views.map(|view| fixture.mnt().join(view)).into_iter();
+    let answers = [format!("t/.at/{now}/r/f"), "t/.first/5/r/f".to_owned()].map(|answer| fixture.path(&answer));
+    for view in views.chain(answers).chain([family.clone()]) {
+        for (mode, is_open) in [(0o755, true), (0o700, false), (0o755, true)] {
+            fs::set_permissions(&family, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(as_nobody("ls", &[&view]).status.success(), is_open, "{view:?} with {mode:o}");
+        }
+    }
+}
+
 /// The mode of a file, and what a script with `$0` as the file prints.
 fn said_of(mode: u32, script: &str, file: &Path) -> String {
     fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
