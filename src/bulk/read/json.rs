@@ -267,7 +267,7 @@ mod tests {
     fn what_is_wrong_is_said_with_its_column() {
         for (line, column, reason) in [
             (&b"{\"row\":\"r\",\"f:q\":\"v\""[..], Some(20), "EOF"),
-            (b"[1]", Some(0), "invalid type"),
+            (b"[1]", Some(0), "no object"),
             (b"{\"row\":\"\",\"f:q\":\"v\"}", Some(1), "Row length 0"),
             (b"{\"f:q\":\"v\"}", None, "no \"row\""),
             (b"{\"row\":\"r\"}", None, "no column"),
