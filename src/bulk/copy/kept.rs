@@ -67,11 +67,16 @@ impl<'a> Kept<'a> {
         family.clone_into(&mut self.family);
         self.later.clear();
         self.begin();
+        let mut pages = 0;
         while self.next.is_some() && self.later.len() < LATER {
             self.turn()?;
             self.later.extend(self.page.iter().filter_map(|(_, info)| hidden_before_end(info)));
+            pages += 1;
         }
-        self.begin();
+        // Most have no second page.
+        if pages > 1 || self.next.is_some() {
+            self.begin();
+        }
         Ok(())
     }
 

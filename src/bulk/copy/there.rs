@@ -6,7 +6,8 @@ use super::rows::{is_put, place};
 use super::stream::Stream;
 use super::{Job, RowKey};
 use crate::Result;
-use crate::model::Cell;
+use crate::backend::Versions;
+use crate::model::{Cell, TimeRange};
 
 /// Asked in the order of raw scans.
 pub struct There<'a> {
@@ -18,9 +19,10 @@ pub struct There<'a> {
 }
 
 impl<'a> There<'a> {
-    /// `None`: it shows what the source does not show, and all is written that may hide it.
+    /// `None`: it shows what the source does not show, and all is written that may hide it; or it has nothing.
     pub fn of(job: &'a Job, row: &'a RowKey) -> Result<Option<Self>> {
-        if shows_more(job, row)? {
+        let has_any = || job.to.list_families(&job.target, row, TimeRange::ALL, Versions::LiveAndKept);
+        if has_any()?.is_empty() || shows_more(job, row)? {
             return Ok(None);
         }
         let mut raw = job.row_there(row, true)?;
