@@ -91,7 +91,8 @@ impl Job {
 pub fn copy(job: &Job, after: Option<&[u8]>, done: &mut dyn FnMut(&RowKey, &Tally) -> Result<()>) -> Result<Tally> {
     let start = after.map_or((job.start.as_slice(), true), |after| (after, false));
     let mut stream = Stream::open(&job.from, job.scan(&job.table, start, true))?;
-    let mut writer = Writer::new(job)?;
+    let new_families = NewFamilies::of(job)?;
+    let mut writer = Writer::new(job, &new_families)?;
     let mut sorter = Sorter::default();
     while let Some(item) = stream.next()? {
         match item {
@@ -121,13 +122,12 @@ struct Writer<'a> {
     bytes: usize,
     tally: Tally,
     is_cluster: bool,
-    new_families: NewFamilies,
+    new_families: &'a NewFamilies,
 }
 
 impl<'a> Writer<'a> {
-    fn new(job: &'a Job) -> Result<Self> {
+    fn new(job: &'a Job, new_families: &'a NewFamilies) -> Result<Self> {
         let is_cluster = job.to.cluster_numbers()?.is_some();
-        let new_families = NewFamilies::of(job)?;
         Ok(Self { job, open: Vec::new(), bytes: 0, tally: Tally::default(), is_cluster, new_families })
     }
 
@@ -158,14 +158,10 @@ impl<'a> Writer<'a> {
             }
         }
         let mut passes = BTreeMap::<Pass, Vec<Cell>>::new();
-        let (families, mut last) = (self.new_families.clone(), None);
-        let mut sorting = Sorting::new(self.job, row, &families)?;
+        let mut sorting = Sorting::new(self.job, row, self.new_families)?;
         for mut cell in cells {
-            let place = rows::place(&cell);
-            let pass = sorting.pass_of(&mut cell, shown.binary_search(&place).is_ok())?;
-            // Of what was put twice at one time the first that comes is what there is.
-            let is_first = !rows::is_put(&cell) || last.replace(place.clone()) != Some(place);
-            if let Some(pass) = pass.filter(|_| is_first) {
+            let is_shown = shown.binary_search(&rows::place(&cell)).is_ok();
+            if let Some(pass) = sorting.pass_of(&mut cell, is_shown)? {
                 passes.entry(pass).or_default().push(cell);
             }
         }
@@ -190,21 +186,17 @@ impl<'a> Writer<'a> {
     /// Reads a row again, for each pass: it is too large to be held.
     fn large_row(&mut self, row: &RowKey) -> Result<()> {
         self.flush()?;
-        let families = self.new_families.clone();
         for wanted in PASSES {
             let (mut raw, mut plain) = (self.job.row(row, true)?, self.job.row(row, false)?);
             let mut shown = plain.next_cell()?;
-            let (mut sorting, mut last) = (Sorting::new(self.job, row, &families)?, None);
+            let mut sorting = Sorting::new(self.job, row, self.new_families)?;
             while let Some(mut cell) = raw.next_cell()? {
                 let place = rows::place(&cell);
                 while shown.as_ref().is_some_and(|one| rows::place(one) < place) {
                     shown = plain.next_cell()?;
                 }
                 let is_shown = shown.as_ref().is_some_and(|one| rows::place(one) == place);
-                let pass = sorting.pass_of(&mut cell, is_shown)?;
-                // Of what was put twice at one time the first that comes is what there is.
-                let is_first = !rows::is_put(&cell) || last.replace(place.clone()) != Some(place);
-                if is_first && pass == Some(wanted) {
+                if sorting.pass_of(&mut cell, is_shown)? == Some(wanted) {
                     let is_of_family = rows::is_of_family(&cell);
                     let mutations = match rows::is_put(&cell) {
                         true => rows::puts(std::iter::once(cell)),

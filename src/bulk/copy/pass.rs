@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::kept::{Kept, hidden_before_end};
 use super::masked::Masked;
-use super::rows::is_put;
+use super::rows::{Place, is_put, place};
 use super::there::There;
 use super::{Job, RowKey};
 use crate::Result;
@@ -59,18 +59,24 @@ pub struct Sorting<'a> {
     masked: Masked<'a>,
     kept: Kept<'a>,
     there: Option<There<'a>>,
+    /// Where the last put stood.
+    last: Option<Place>,
 }
 
 impl<'a> Sorting<'a> {
     pub fn new(job: &'a Job, row: &'a RowKey, families: &'a NewFamilies) -> Result<Self> {
         let kept = Kept::new(&job.from, &job.table, row);
         let there = if families.of_both.is_empty() { None } else { There::of(job, row)? };
-        Ok(Self { families, masked: Masked::new(&families.of_source), kept, there })
+        Ok(Self { families, masked: Masked::new(&families.of_source), kept, there, last: None })
     }
 
     /// `None`: the target has it as it is to be, or nobody is to see it again. A deleted version that is kept gets its end.
     pub fn pass_of(&mut self, cell: &mut Cell, is_shown: bool) -> Result<Option<Pass>> {
         let is_masked = self.masked.has(cell, is_shown);
+        // Of what was put twice at one time the first that comes is what there is.
+        if is_put(cell) && self.last.replace(place(cell)) == Some(place(cell)) {
+            return Ok(None);
+        }
         if !self.families.of_both.contains(&cell.family) || is_put(cell) && is_shown {
             let pass = match is_put(cell) {
                 true if is_shown => Pass::Shown,

@@ -256,8 +256,11 @@ impl Walks {
             state.walks.remove(at);
         }
         let Some(is_alone) = state.comes_by_path(who, moment).map(|given| given.is_alone) else { return true };
-        if state.walks.len() == WALKS {
-            state.walks.remove(0);
+        // Paused ones have looked longest ago.
+        if state.walks.len() == WALKS
+            && let Some(at) = (0..WALKS).min_by_key(|at| state.walks[*at].last_look)
+        {
+            state.walks.remove(at);
         }
         let (root, listed) = (dir.clone(), vec![dir.clone()]);
         state.walks.push(Walk { root, group, first: pid, is_alone, moment, last_look: now, listed });

@@ -119,8 +119,8 @@ fn ttl_of_generated(fs: &Fs, key: &NodeKey, state: &NodeState) -> Duration {
         matches!(key.place, Place::Root | Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
     let is_version = matches!(key.place, Place::Version(..) | Place::Ended(..));
     let is_view = key.view != View::Plain || key.asked.is_some();
-    // The directory of a question is of one moment, which the next look may have a later one of. By the mode of a level,
-    // which is that of its directory in the tree, the kernel judges who may look further; a change of that is told of that.
+    // The directory of a question is of one moment, which the next look may have a later one of. By the mode of a level
+    // the kernel judges whether others may go on: it is that of the directory in the tree, of which alone a change is told.
     let is_kept = is_level && !is_time && !key.is_question() && is_view && !fs.options.lets_others_in;
     if is_kept || is_version && key.snapshot.is_some() {
         WALK_TTL.min(fs.options.cache_time)

@@ -130,6 +130,13 @@ fn as_nobody(program: &str, args: &[&Path]) -> Output {
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", program]).args(args).output().unwrap()
 }
 
+/// Mounts anew; the way there is open to all.
+fn let_others_in(fixture: &mut Fixture) {
+    fs::set_permissions(fixture.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fixture.unmount();
+    fixture.mount("allow_other");
+}
+
 #[test]
 fn mount_lets_others_in_with_allow_other_only_and_within_the_modes() {
     if !is_root() {
@@ -146,8 +153,7 @@ fn mount_lets_others_in_with_allow_other_only_and_within_the_modes() {
     denied(&as_nobody("cat", &[&cell]));
     denied(&as_nobody("ls", &[&fixture.mnt()]));
 
-    fixture.unmount();
-    fixture.mount("allow_other");
+    let_others_in(&mut fixture);
     assert_eq!(as_nobody("cat", &[&cell]).stdout, b"value");
     assert!(as_nobody("ls", &[&fixture.path("t")]).status.success());
     denied(&as_nobody("rm", &[Path::new("-f"), &cell]));
@@ -175,9 +181,7 @@ fn mount_a_directory_that_is_closed_is_closed_in_every_view() {
         return;
     }
     let mut fixture = Fixture::new();
-    fs::set_permissions(fixture.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    fixture.unmount();
-    fixture.mount("allow_other");
+    let_others_in(&mut fixture);
     let family = fixture.family("r");
     fs::write(family.join("q"), "value").unwrap();
     std::thread::sleep(std::time::Duration::from_millis(20));
@@ -245,8 +249,7 @@ fn mount_for_root_alone_lets_no_server_in_for_others() {
     let cell = fixture.family("r").join("q");
     fs::write(&cell, "value").unwrap();
     assert_eq!(as_server_of_nobody(&cell), [Some(libc::EACCES); 2]);
-    fixture.unmount();
-    fixture.mount("allow_other");
+    let_others_in(&mut fixture);
     assert_eq!(as_server_of_nobody(&cell), [None, Some(libc::EACCES)], "as the modes say");
 }
 

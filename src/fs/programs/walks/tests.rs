@@ -206,3 +206,17 @@ fn steps_in_families_are_of_their_row() {
         assert!(!other.is_within(&root), "{other:?}");
     }
 }
+
+#[test]
+fn who_walks_goes_on_beside_any_number_of_questions() {
+    let walks = Walks::default();
+    let moment = go(&walks, "by/all", 1000);
+    assert!(list(&walks, "by/all", 1, (moment, 1001)));
+    for n in 0..3 * WALKS as i64 {
+        walks.changed(&table(), Some(leader(2, 0)));
+        let (asked, now) = (format!("by/{n}"), 1002 + n);
+        assert!(list(&walks, &asked, 1, (go(&walks, &asked, now), now)));
+        assert_eq!(go(&walks, "by/all", now), moment, "{n}");
+    }
+    assert_eq!(walks.state.lock().walks.len(), WALKS);
+}
