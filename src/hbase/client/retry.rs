@@ -15,6 +15,8 @@ const OVERLOADED: u32 = 3;
 
 /// With so little left of its time an operation is not tried again.
 const SHORT: Duration = Duration::from_millis(50);
+/// A read is given no less, where there is so much: its answer may be late rather than lost.
+const LATE: Duration = Duration::from_secs(2);
 /// A try that had no more time than this may have failed for the lack of it.
 const HASTY: Duration = Duration::from_secs(1);
 
@@ -50,6 +52,13 @@ impl Tries {
     /// What is left of its time.
     pub fn left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// What the next call may take if it may be made twice, whatever it did. The first one leaves time for another, by a
+    /// new connection: the way to a server may be cut, or an answer be lost, without a word.
+    pub fn left_to_read(&self) -> Duration {
+        let left = self.left();
+        if self.tried == 0 { left.min((left / 3).max(LATE)) } else { left }
     }
 
     /// Its time begins anew: it has made progress.
@@ -126,6 +135,22 @@ mod tests {
         assert!(started.elapsed() >= Duration::from_millis(150), "{:?}", started.elapsed());
         assert!(end.text.starts_with("a try failed ") && end.text.ends_with("nobody"), "{}", end.text);
         assert_eq!(tries.again(Error::new(Kind::Refused, "no")).unwrap_err().kind, Kind::Refused);
+    }
+
+    #[test]
+    fn a_read_leaves_time_to_ask_again_once() {
+        let about = |tries: &Tries, ms: u64| {
+            let left = tries.left_to_read().as_millis() as u64;
+            assert!((ms - 50..=ms).contains(&left), "{left} for {ms}");
+        };
+        let mut tries = Tries::new("a read", Duration::from_secs(30));
+        about(&tries, 10_000);
+        tries.again(Error::new(Kind::Scanner, "gone")).unwrap();
+        about(&tries, 30_000);
+        tries.renew();
+        about(&tries, 10_000);
+        about(&Tries::new("a short read", Duration::from_secs(3)), 2000);
+        about(&Tries::new("a shorter read", Duration::from_secs(1)), 1000);
     }
 
     #[test]

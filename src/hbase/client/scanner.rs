@@ -144,7 +144,7 @@ impl<'a> Scanner<'a> {
             ..request
         };
         let to = (&region.server, Service::Client);
-        let answer = self.cluster.call(to, ("Scan", &request), region.priority(), tries.left());
+        let answer = self.cluster.call(to, ("Scan", &request), region.priority(), tries.left_to_read());
         let answer = answer.inspect_err(|e| self.cluster.blame(&region, e))?;
         let cells = answer.cells()?;
         self.take(&region, answer.message()?, cells)

@@ -98,7 +98,7 @@ impl Cluster {
         self.on_row((table, &row), ("a get", true), |region, tries| {
             let request = GetRequest { region: region.specifier(), get: get.clone() };
             let to = (&region.server, Service::Client);
-            let answer = self.call(to, ("Get", &request), region.priority(), tries.left())?;
+            let answer = self.call(to, ("Get", &request), region.priority(), tries.left_to_read())?;
             let outcome = answer.message::<GetResponse>()?.result.unwrap_or_default();
             of_outcome(outcome, &mut answer.cells()?.into_iter())
         })

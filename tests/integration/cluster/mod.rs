@@ -7,6 +7,7 @@ mod client;
 mod commands;
 mod control;
 mod copy;
+mod cut;
 mod faults;
 mod hidden;
 mod killed;

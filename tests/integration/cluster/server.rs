@@ -71,12 +71,18 @@ impl Cluster {
 
     /// One of its own with more settings, each a name and a value on a line.
     pub fn start_with(settings: Option<&str>) -> Self {
+        Self::start_behind(settings, |_| ())
+    }
+
+    /// The same, with something between that begins with the port that its region server names.
+    pub fn start_behind(settings: Option<&str>, begin: impl FnOnce(u16)) -> Self {
         let home = hbase::prepare().expect("HBase can be fetched");
         let directory = tempfile::tempdir().unwrap();
         let ports = free_ports();
         if let Some(settings) = settings {
             std::fs::write(directory.path().join(MORE), settings).unwrap();
         }
+        begin(ports.0 + 20);
         let process = launch(directory.path(), &home, ports, None);
         let address = format!("hbase://127.0.0.1:{}/hbase", ports.1);
         let cluster = Self { address, own: Some(Own { directory, home, ports, process: process.into() }) };

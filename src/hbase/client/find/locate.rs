@@ -82,7 +82,7 @@ impl Cluster {
         };
         let to = (&meta.server, Service::Client);
         let answer =
-            self.call(to, ("Scan", &request), Priority::Meta, tries.left()).inspect_err(|e| self.blame(&meta, e))?;
+            self.call(to, ("Scan", &request), Priority::Meta, tries.left_to_read()).inspect_err(|e| self.blame(&meta, e))?;
         let mut cells = answer.cells()?;
         for outcome in answer.message::<ScanResponse>()?.results {
             cells.extend(outcome.cell.into_iter().map(Cell::from));
@@ -119,7 +119,7 @@ impl Cluster {
         let request = GetRequest { region: meta.specifier(), get };
         let to = (&meta.server, Service::Client);
         let answer =
-            self.call(to, ("Get", &request), Priority::Meta, tries.left()).inspect_err(|e| self.blame(&meta, e))?;
+            self.call(to, ("Get", &request), Priority::Meta, tries.left_to_read()).inspect_err(|e| self.blame(&meta, e))?;
         let found: GetResponse = answer.message()?;
         let mut cells = crate::hbase::client::wire::cell::of_outcome(
             found.result.unwrap_or_default(),

@@ -17,6 +17,12 @@ use crate::hbase::client::deadline::Left;
 
 /// How long a connection may take to come about.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// After so many seconds of silence the kernel asks whether the peer is there,
+const KEEP_ALIVE_S: u32 = 60;
+/// again after so many,
+const KEEP_ALIVE_AGAIN_S: u32 = 10;
+/// and so often until it takes the connection for broken.
+const KEEP_ALIVE_TIMES: u32 = 3;
 /// Bytes that are turned over at once.
 const PIECE: usize = 16 << 10;
 
@@ -41,6 +47,7 @@ pub fn open((host, port): (&str, u16), timeout: Duration, tls: Option<&Tls>) -> 
     let left = Left::new(timeout);
     let mut stream = connect((host, port), timeout)?;
     stream.set_nodelay(true)?;
+    keep_alive(&stream)?;
     let tls = match tls {
         Some(tls) => Some(Arc::new(Mutex::new(shake_hands(&mut stream, tls.begin(host)?, left)?))),
         None => None,
@@ -60,6 +67,17 @@ fn connect(place: (&str, u16), timeout: Duration) -> io::Result<TcpStream> {
         }
     }
     Err(last)
+}
+
+/// Has the kernel ask a silent peer now and then: what stands between keeps the way open, and a way that is cut without a
+/// word breaks the connection (tcp(7); HBase: hbase.ipc.client.tcpkeepalive).
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    use nix::sys::socket::{setsockopt, sockopt};
+    setsockopt(stream, sockopt::KeepAlive, &true)?;
+    setsockopt(stream, sockopt::TcpKeepIdle, &KEEP_ALIVE_S)?;
+    setsockopt(stream, sockopt::TcpKeepInterval, &KEEP_ALIVE_AGAIN_S)?;
+    setsockopt(stream, sockopt::TcpKeepCount, &KEEP_ALIVE_TIMES)?;
+    Ok(())
 }
 
 fn shake_hands(stream: &mut TcpStream, mut tls: ClientConnection, left: Left) -> io::Result<ClientConnection> {
