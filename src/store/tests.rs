@@ -29,6 +29,7 @@ mod killed;
 mod large_values;
 mod listings;
 mod many;
+mod moved;
 mod mtimes;
 mod plain;
 mod random_constraints;

@@ -24,6 +24,7 @@ use crate::store::extents::gathered::Gathered;
 use crate::store::layout::far::FAR;
 use crate::store::plan::batch::RowCell;
 use crate::store::plan::planned::Planned;
+use crate::store::plan::planner::Lazily;
 use crate::store::read::lookup::read_reference;
 use crate::store::read::point;
 use crate::store::recover::rescue;
@@ -213,7 +214,7 @@ fn write_entries(engine: &Engine, of: (&TableSchema, &IndexSchema), keys: &[&[u8
         let (family, timestamp, kind) = (&index.entries, TIME, CellKind::Put);
         RowCell { table, row: &parts.row, cell: Planned { family, qualifier, timestamp, kind, tags, value } }
     });
-    apply::commit(engine, cells, Judged::Nothing, None).map(|(seq, _)| seq)
+    apply::commit(&Lazily::of(engine), cells, Judged::Nothing, None).map(|(seq, _)| seq)
 }
 
 /// Whether values of a unique index that has all its entries are in one row each, and none is too long to be judged.

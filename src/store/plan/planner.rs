@@ -33,6 +33,10 @@ impl<'e> Lazily<'e> {
     pub fn of(engine: &'e Engine) -> Self {
         Self { engine, taken: OnceCell::new() }
     }
+
+    pub fn engine(&self) -> &'e Engine {
+        self.engine
+    }
 }
 
 impl Deref for Lazily<'_> {

@@ -63,7 +63,8 @@ pub fn mutate(engine: &Engine, mutations: RowMutations, condition: Option<Condit
         if engine.subscribers.is_heard() { events_of(table, &row, &plan.cells, origin) } else { Vec::new() };
     events.extend(planned::first_ttl(engine, table, &plan.cells));
     let cells = plan.cells.into_iter().map(|cell| RowCell { table, row: &row, cell });
-    let (seq, written) = commit(engine, cells, if restores { Judged::Nothing } else { Judged::Puts }, Some(now))?;
+    let judged = if restores { Judged::Nothing } else { Judged::Puts };
+    let (seq, written) = commit(&planner.view, cells, judged, Some(now))?;
     drop((lock, declared));
     settle(engine, seq, asked.unwrap_or_else(|| durability(engine, table)))?;
     engine.subscribers.announce(&events);
@@ -101,7 +102,8 @@ fn holds(engine: &Engine, planner: &Planner<'_>, condition: &Condition) -> Resul
             let least = stored.as_ref().map_or(Timestamp::ZERO, |cell| cell.timestamp);
             // What is behind so many bytes changes nothing.
             let most = value.as_ref().map_or(0, Vec::len) + 1;
-            let stored = stored.as_ref().map(|cell| lookup::read_value(engine, cell, 0, most)).transpose()?;
+            let read = |cell: &CellInfo| lookup::read_reference(engine, &planner.view, &cell.value, 0, most);
+            let stored = stored.as_ref().map(read).transpose()?;
             Ok(condition_holds(*op, value.as_deref(), stored.as_deref()).then_some(least))
         }
         Condition::Filter { filter, time_range } => filter_holds(engine, planner, filter, *time_range),
@@ -124,28 +126,30 @@ fn holds(engine: &Engine, planner: &Planner<'_>, condition: &Condition) -> Resul
     }
 }
 
-/// Writes a batch: log, then memtable, then visible. The caller holds the locks of its rows. The infos are those of
-/// the puts, in the order given, at that time; `None`: nobody wants them.
+/// Writes a batch: log, then memtable, then visible. The caller holds the locks of its rows; values that are shared are
+/// those of its view, whatever a compaction drops meanwhile. The infos are those of the puts, in the order given, at that
+/// time; `None`: nobody wants them.
 pub fn commit<'a>(
-    engine: &Engine,
+    view: &Lazily<'_>,
     cells: impl ExactSizeIterator<Item = RowCell<'a>>,
     judged: Judged,
     infos_at: Option<Timestamp>,
 ) -> Result<(SeqNo, Vec<CellInfo>)> {
+    let engine = view.engine();
     if cells.len() < 2 {
-        let batch = readied(engine, cells)?;
+        let batch = readied(view, cells)?;
         let places = 0..batch.len();
         return commit_ready(engine, (batch, places), judged, infos_at);
     }
     let (cells, places) = without_repeats(cells);
-    commit_ready(engine, (readied(engine, cells.into_iter())?, places.into_iter()), judged, infos_at)
+    commit_ready(engine, (readied(view, cells.into_iter())?, places.into_iter()), judged, infos_at)
 }
 
-fn readied<'a>(engine: &Engine, cells: impl ExactSizeIterator<Item = RowCell<'a>>) -> Result<Vec<Ready<'a>>> {
+fn readied<'a>(view: &Lazily<'_>, cells: impl ExactSizeIterator<Item = RowCell<'a>>) -> Result<Vec<Ready<'a>>> {
     let mut batch = Vec::with_capacity(cells.len());
     for RowCell { table, row, cell } in cells {
         let (value, cell) = cell.without_value();
-        let value = prepare(engine, value, cell.kind, Codec::of(cell.family.rules.compression))?;
+        let value = prepare(view, value, cell.kind, Codec::of(cell.family.rules.compression))?;
         batch.push(Ready::new((table, row), cell, value));
     }
     Ok(batch)
@@ -188,20 +192,20 @@ fn commit_ready(
 }
 
 /// The bytes of a value where the cell can have them.
-fn prepare(engine: &Engine, value: Value, kind: CellKind, codec: Codec) -> Result<Prepared> {
+fn prepare(view: &Lazily<'_>, value: Value, kind: CellKind, codec: Codec) -> Result<Prepared> {
     if !kind.is_put() {
         return Ok(Prepared::Bytes(Vec::new()));
     }
     let large = match value {
         Value::Bytes(bytes) if bytes.len() as u64 <= INLINE => return Ok(Prepared::Bytes(bytes)),
-        Value::Shared(cell) => return share(engine, &cell, codec),
+        Value::Shared(cell) => return share(view, &cell, codec),
         Value::Written(written) => match written.held.downcast::<Root>() {
             Ok(root) => return Ok(Prepared::of(root)),
             Err(_) => return Err(Error::new(ErrorKind::IllegalArgument, "the value is that of another store")),
         },
         large => large,
     };
-    write_large(engine, &large, codec)
+    write_large(view.engine(), &large, codec)
 }
 
 /// Writes a value that does not stand among the keys.
@@ -230,16 +234,17 @@ fn write_large(engine: &Engine, value: &Value, codec: Codec) -> Result<Prepared>
 }
 
 /// The value of a stored version for another cell: large ones are not copied.
-fn share(engine: &Engine, cell: &CellInfo, codec: Codec) -> Result<Prepared> {
+fn share(view: &Lazily<'_>, cell: &CellInfo, codec: Codec) -> Result<Prepared> {
     if let ValueRef::Here(bytes) = &cell.value {
         return Ok(Prepared::Shared(bytes.clone()));
     }
-    let view = engine.view();
-    if let Some(root) = root_of(&view, &cell.value)? {
+    // What it leads to is live as long as the view.
+    if let Some(root) = root_of(view, &cell.value)? {
         return Ok(Prepared::Root { len: cell.len(), bytes: root, held: None });
     }
-    let bytes = lookup::read_value(engine, cell, 0, usize::try_from(cell.len()).unwrap_or(usize::MAX))?;
-    prepare(engine, Value::Bytes(bytes), CellKind::Put, codec)
+    let most = usize::try_from(cell.len()).unwrap_or(usize::MAX);
+    let bytes = lookup::read_reference(view.engine(), view, &cell.value, 0, most)?;
+    prepare(view, Value::Bytes(bytes), CellKind::Put, codec)
 }
 
 /// Large values of mutations go to where they stay, before any lock is taken.

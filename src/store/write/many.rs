@@ -45,8 +45,8 @@ pub fn mutate_rows(engine: &Engine, given: ManyRows) -> Result<()> {
     if cells.is_empty() {
         return Ok(());
     }
-    let (seq, _) =
-        apply::commit(engine, cells.into_iter(), if restores { Judged::Nothing } else { Judged::Puts }, None)?;
+    let judged = if restores { Judged::Nothing } else { Judged::Puts };
+    let (seq, _) = apply::commit(&planner.view, cells.into_iter(), judged, None)?;
     drop((locks, declared));
     apply::settle(engine, seq, durability.unwrap_or_else(|| apply::durability(engine, table)))?;
     engine.subscribers.announce(&events);

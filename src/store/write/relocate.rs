@@ -63,7 +63,7 @@ pub fn rename_directory(engine: &Engine, from: &Directory, to: &Directory, origi
     let plan = planner.plan(vec![Mutation::Delete(markers)])?;
     cells.extend(plan.cells.into_iter().map(|cell| RowCell { table: from_table, row: &from.row, cell }));
     let ttl = cells.iter().find_map(|cell| planned::first_ttl(engine, to_table, std::slice::from_ref(&cell.cell)));
-    let (seq, _) = apply::commit(engine, cells.into_iter(), Judged::Newest, None)?;
+    let (seq, _) = apply::commit(&planner.view, cells.into_iter(), Judged::Newest, None)?;
     drop((locks, declared));
     apply::settle(engine, seq, apply::durability(engine, to_table).max(apply::durability(engine, from_table)))?;
     let event =

@@ -209,7 +209,7 @@ pub fn rename_cell(engine: &Engine, rename: &RenameCell) -> Result<CellInfo> {
         RowCell { table: to_table, row: &rename.to.row, cell: target },
         RowCell { table: from_table, row: &rename.from.row, cell: other },
     ];
-    let (seq, written) = apply::commit(engine, cells.into_iter(), Judged::Puts, Some(now))?;
+    let (seq, written) = apply::commit(&from.planner.view, cells.into_iter(), Judged::Puts, Some(now))?;
     drop((locks, declared));
     apply::settle(engine, seq, apply::durability(engine, to_table).max(apply::durability(engine, from_table)))?;
     engine.subscribers.announce(&events);
@@ -257,7 +257,7 @@ pub fn set_attributes(
     let mut events = events_of(table, &column.row, std::slice::from_ref(&put), origin);
     events.extend(planned::first_ttl(engine, table, std::slice::from_ref(&put)));
     let cells = vec![RowCell { table, row: &column.row, cell: put }];
-    let (seq, written) = apply::commit(engine, cells.into_iter(), Judged::Nothing, Some(place.planner.now))?;
+    let (seq, written) = apply::commit(&place.planner.view, cells.into_iter(), Judged::Nothing, Some(place.planner.now))?;
     drop((lock, declared));
     apply::settle(engine, seq, apply::durability(engine, table))?;
     engine.subscribers.announce(&events);

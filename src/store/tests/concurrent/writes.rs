@@ -176,6 +176,8 @@ impl Actor {
         let directory = |row: &str| Directory { table: table_name(table), row: row.into(), family: None };
         let result = self.store.rename_directory(&directory(from), &directory(to), Origin(0)).map(drop);
         log::trace!("rename row {from} of {table} to {to}: {result:?}");
+        let is_lacking = result.as_ref().is_err_and(|e| e.kind == ErrorKind::NotFound);
+        assert!(!is_lacking, "a row without cells is none to move: {result:?}");
         self.end_row(table, (from, to), begin, &begun, &result);
     }
 
