@@ -29,8 +29,12 @@ impl Modes {
 
     /// Whether what is set on this node is kept here.
     pub fn holds(key: &NodeKey) -> bool {
-        let is_kept = matches!(key.place, Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_));
-        is_kept && key.snapshot.is_none() && !matches!(key.view, View::At(_))
+        Modes::is_level(&key.place) && key.snapshot.is_none() && !matches!(key.view, View::At(_))
+    }
+
+    /// Whether it is a directory of the tree, not one that is generated in it.
+    pub fn is_level(place: &Place) -> bool {
+        matches!(place, Place::Namespace(_) | Place::Table(_) | Place::Row(_) | Place::Family(_))
     }
 
     /// What was set on a directory.

@@ -45,8 +45,9 @@ pub fn access_of(fs: &Fs, key: &NodeKey, state: &NodeState, facts: Option<&Facts
             || matches!(key.place, Place::Asking(..) | Place::Count(_) | Place::Changes(_) | Place::Exports(_) | Place::Export(..))
             // What a backup copies has the modes that it is to have again.
             || key.snapshot.is_some() && key.view != View::History;
+    let around = around(fs, key);
     let kept = match facts {
-        _ if key.place.is_dir() => of_directory(fs, key, state).into(),
+        _ if key.place.is_dir() => around.and(of_directory(fs, key, state)).into(),
         Some(Facts::Text { file, .. } | Facts::Scratch { file, .. }) => file.clone(),
         _ => kept(state),
     };
@@ -60,17 +61,39 @@ pub fn access_of(fs: &Fs, key: &NodeKey, state: &NodeState, facts: Option<&Facts
             Place::Json(row) if read_only => mode & base.mode & !closed_by_families(fs, row) & !0o222,
             Place::Json(row) => mode & base.mode & !closed_by_families(fs, row),
             _ if read_only => mode & !0o222 & open_to(key),
+            // Whoever may make nothing in the directory changes nothing of its schema.
+            Place::Schema(_) => mode & !(around.mode.map_or(0, |mode| !mode) & 0o222),
             _ => mode,
         },
-        uid: kept.uid().unwrap_or(base.uid),
-        gid: kept.gid().unwrap_or(base.gid),
+        uid: kept.uid().or(around.uid).unwrap_or(base.uid),
+        gid: kept.gid().or(around.gid).unwrap_or(base.gid),
     }
+}
+
+/// What was set on the directory of the tree that versions or a schema stand in: by that these are made, changed and
+/// removed, too.
+fn around(fs: &Fs, key: &NodeKey) -> FileChange {
+    if !matches!(key.place, Place::Versions(_) | Place::Schema(_)) {
+        return FileChange::default();
+    }
+    let mut at = parent_of(key);
+    while let Some(over) = at {
+        if Modes::is_level(&over.place) {
+            return behind_present(fs, &over, fs.modes.get(&over));
+        }
+        at = parent_of(&over);
+    }
+    FileChange::default()
 }
 
 /// What was set on a directory. In the history, the past and snapshots too it keeps others from what is below it, as it
 /// does now, unless something else was set there.
 fn of_directory(fs: &Fs, key: &NodeKey, state: &NodeState) -> FileChange {
     let own = if !state.unlinked && Modes::holds(key) { fs.modes.get(key) } else { state.times().access };
+    behind_present(fs, key, own)
+}
+
+fn behind_present(fs: &Fs, key: &NodeKey, own: FileChange) -> FileChange {
     match key.view {
         View::Plain if key.snapshot.is_none() => own,
         _ => fs.modes.get(&NodeKey::plain(key.place.clone())).and(own),

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use super::fixture::{CELLFS, Fixture, errno};
+use super::fixture::{CELLFS, Fixture, errno, names, suffixed};
 
 fn is_root() -> bool {
     let root = nix::unistd::geteuid().is_root();
@@ -195,6 +195,52 @@ fn mount_a_directory_that_is_closed_is_closed_in_every_view() {
             assert_eq!(as_nobody("ls", &[&view]).status.success(), is_open, "{view:?} with {mode:o}");
         }
     }
+}
+
+/// Versions and a schema are changed by who may change the directory that they stand in.
+#[test]
+fn mount_what_a_directory_generates_is_changed_by_its_mode() {
+    if !is_root() {
+        return;
+    }
+    let mut fixture = Fixture::new();
+    let_others_in(&mut fixture);
+    fixture.unmount();
+    fixture.mount("allow_other,umask=000");
+    let (family, table) = (fixture.family("r"), fixture.path("t"));
+    let cell = family.join("q");
+    fs::write(&cell, "good").unwrap();
+    let versions = suffixed(&cell, "@");
+    let version = versions.join(&names(&versions)[0]);
+    let (attribute, schema) = (table.join(".schema/f/VERSIONS"), table.join(".schema/f"));
+    let forced = Path::new("-rf");
+    let tries: [(&str, &[&Path]); 5] = [
+        ("rm", &[forced, &version]),
+        ("touch", &[&versions.join("9999999999999")]),
+        ("truncate", &[Path::new("-s0"), &attribute]),
+        ("rm", &[forced, &schema]),
+        ("mkdir", &[&table.join(".schema/g")]),
+    ];
+    let of_mode = |mode| {
+        for directory in [&family, &fixture.path("t/r"), &table] {
+            fs::set_permissions(directory, fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    of_mode(0o755);
+    for (program, args) in tries {
+        assert!(!as_nobody(program, args).status.success(), "{program} {args:?}");
+    }
+    of_mode(0o1777);
+    assert!(!as_nobody("rm", &[forced, &version]).status.success(), "of another, in a directory that is sticky");
+    of_mode(0o755);
+    for directory in [&family, &table] {
+        std::os::unix::fs::chown(directory, Some(65_534), Some(65_534)).unwrap();
+    }
+    for (program, args) in [tries[4], ("rm", &[Path::new("-r"), &versions][..])] {
+        let done = as_nobody(program, args);
+        assert!(done.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+    assert!(!cell.exists());
 }
 
 /// The mode of a file, and what a script with `$0` as the file prints.
