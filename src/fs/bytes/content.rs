@@ -84,6 +84,8 @@ pub struct Session {
     pub ttl_ms: Option<Option<u64>>,
     /// `Some(from)`: nothing was done since the last commit but appending what is behind `from`.
     pub appends: Option<u64>,
+    /// What is before it is as it was when the session began, or last committed.
+    pub changed_from: u64,
     /// The version that it began with, or that it last became.
     pub base: Option<(Timestamp, SeqNo)>,
     /// When the bytes were last changed.
@@ -99,7 +101,13 @@ impl Session {
     pub fn new(content: Content, changed_at: FileTime) -> Self {
         let (file, ttl_ms, appends, base) = (FileChange::default(), None, None, None);
         let kept = Cell::new(KeptPages::told(changed_at));
-        Self { content, file, ttl_ms, appends, base, changed_at, kept, dirty_handles: 0 }
+        let (changed_from, dirty_handles) = (u64::MAX, 0);
+        Self { content, file, ttl_ms, appends, changed_from, base, changed_at, kept, dirty_handles }
+    }
+
+    /// The bytes from there on are changed.
+    pub fn change_from(&mut self, offset: u64) {
+        self.changed_from = self.changed_from.min(offset);
     }
 
     /// The bytes are changed now.

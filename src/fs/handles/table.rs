@@ -85,6 +85,8 @@ pub struct FileState {
     pub refused: Option<ErrorKind>,
     /// A write was refused: what there is would be a part of a value, and nothing of it is stored.
     pub failed: Option<ErrorKind>,
+    /// Of a handle that failed: what is before it is what it had written, or found.
+    pub intact: u64,
     /// The version that it passes through, if it goes past the kernel's pages.
     pub passes: Option<Box<CellInfo>>,
     /// The version that its last commit made.

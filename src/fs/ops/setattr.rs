@@ -94,6 +94,10 @@ fn note_times(fs: &Fs, node: &Node, change: SetAttr) {
 /// posix_fallocate(3): the file has at least `end` bytes afterwards, and there is room now.
 pub fn grow(fs: &Fs, ino: u64, handle: u64, end: u64) -> Result<()> {
     if attr::getattr(fs, ino)?.0.size < end {
+        if end > fs.tree.backend.value_limit() {
+            // What was written stays: who asks for room ahead goes on without it.
+            return Err(writable::too_large(fs));
+        }
         if !matches!(fs.handles.file(handle)?.node.key().place, Place::Scratch(_)) {
             fs.tree.backend.check_room()?;
         }
@@ -129,17 +133,26 @@ fn truncate(fs: &Fs, node: &Arc<Node>, size: u64, handle: Option<u64>) -> Result
 }
 
 fn resize(fs: &Fs, file: &FileHandle, state: &mut NodeState, size: u64) -> Result<()> {
+    check_intact(file, size)?;
     let stored = state.cell.as_ref().and_then(|cell| cell.tags.file.mode());
     let session = write::session(fs, &file.node, state)?;
     access::end_privileges(fs, file.node.ino, session, stored);
+    let before = session.content.len();
     load::beyond(fs, &file.node.key().place, |beyond| session.content.resize(size, beyond))?;
     session.appends = None;
+    session.change_from(size.min(before));
     session.file.mtime = None;
     session.note_change(fs.time_of_change());
     write::mark_written(session, file);
-    // Whoever says how long it is knows what he has.
+    // Whoever goes back to what was there before what was refused knows what he has.
     file.state.lock().failed = None;
     Ok(())
+}
+
+/// Refuses a length with which bytes would count that were taken before another write was refused: they are gone.
+fn check_intact(file: &FileHandle, size: u64) -> Result<()> {
+    let own = file.state.lock();
+    if size > own.intact { own.check_failed() } else { Ok(()) }
 }
 
 /// With the value where that is still to be written, else at once.

@@ -60,6 +60,7 @@ fn commit_long_append(
             let end = content.len();
             load::beyond(fs, &key.place, |beyond| copy_behind(&mut session.content, from, &mut content, beyond))?;
             (session.content, session.base, session.appends, from) = (content, version, Some(end), end);
+            session.changed_from = end;
             kernel::invalidate_inode(fs, file.node.ino);
         }
         let condition =

@@ -116,6 +116,7 @@ fn note_version(fs: &Fs, state: &mut NodeState, own: &mut FileState, (column, ve
     own.note_commit(&version);
     if let Some(session) = &mut state.session {
         (session.appends, session.base) = (Some(session.content.len()), own.committed);
+        session.changed_from = u64::MAX;
     }
     state.cell = Some(Box::new(version));
     if !state.expired {

@@ -23,9 +23,13 @@ pub fn refuse(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState, kind: Erro
     let stored = state.cell.as_deref().filter(|cell| expiry::is_fresh(fs, cell)).cloned();
     let session = write::session(fs, &file.node, state)?;
     write::mark_written(session, file);
-    file.state.lock().failed = Some(kind);
     let place = file.node.key().place;
-    if is_shared || matches!(place, Place::Scratch(_)) {
+    let stays = is_shared || matches!(place, Place::Scratch(_));
+    {
+        let mut own = file.state.lock();
+        (own.failed, own.intact) = (Some(kind), if stays { u64::MAX } else { session.changed_from });
+    }
+    if stays {
         return Ok(());
     }
     let anew = match &stored {

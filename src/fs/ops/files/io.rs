@@ -85,6 +85,7 @@ pub fn write(fs: &Fs, number: u64, offset: u64, data: &[u8], append: bool) -> Re
         return Err(e);
     }
     session.appends = appends;
+    session.change_from(offset);
     session.file.mtime = None;
     if file.node.opens() > 1 {
         session.kept.get_mut().share(fs.tree.backend.now());

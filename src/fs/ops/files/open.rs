@@ -92,6 +92,9 @@ pub fn empty(fs: &Fs, state: &mut NodeState, file: &FileHandle, appends: Option<
     session.file = state.session.as_ref().map(|s| FileChange { mtime: None, ..s.file }).unwrap_or_default();
     access::end_privileges(fs, file.node.ino, &mut session, state.cell.as_ref().and_then(|cell| cell.tags.file.mode()));
     (session.appends, session.dirty_handles) = (appends, dirty);
+    if state.cell.is_some() {
+        session.change_from(0);
+    }
     state.session = Some(Box::new(session));
     own.emptied = true;
 }
