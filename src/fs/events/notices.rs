@@ -6,6 +6,7 @@ use crate::backend::Event;
 use crate::fs::base::Fs;
 use crate::fs::cache::invalidations::Invalidation;
 use crate::fs::nodes::node::Node;
+use crate::fs::session::told;
 use crate::fs::shown::{expiry, kernel};
 use crate::model::{ColumnKey, Origin, TableName};
 use crate::tree::facts;
@@ -74,12 +75,22 @@ fn node_notices(fs: &Fs, nodes: &[Arc<Node>], notices: &mut Vec<Invalidation>) {
         if !key.place.is_dir() {
             notices.push(Invalidation::Inode(node.ino));
         }
-        let gone = matches!(facts::at(&fs.tree, &key), Ok(None)) && node.state().session.is_none();
-        if gone {
+        let is_gone = matches!(facts::at(&fs.tree, &key), Ok(None));
+        if is_gone && node.opens() > 0 {
+            keep_open(fs, node);
+        }
+        if is_gone && node.state().session.is_none() {
             notices.extend(kernel::entry_notice(fs, &key));
         } else if expiry::may_expire(fs, &key).unwrap_or(true) {
             notices.extend(kernel::expiry_notice(fs, &key));
         }
+    }
+}
+
+/// Whoever has a file open that somebody else has removed keeps its bytes, which a compaction may drop.
+fn keep_open(fs: &Fs, node: &Arc<Node>) {
+    if let Err(e) = told::current(fs, node, &mut node.state()) {
+        log::debug!("keep the bytes of a file that somebody has removed: {e}");
     }
 }
 

@@ -175,3 +175,67 @@ fn mount_a_ctime_never_goes_back() {
         assert_eq!(ctime(name), before, "{name}");
     }
 }
+
+#[test]
+fn mount_a_length_gives_back_nothing_that_a_refused_write_has_lost() {
+    if !is_alone() {
+        return;
+    }
+    let fixture = Fixture::with_limit(1_000_000);
+    let family = fixture.family("r");
+    let cell = family.join("q");
+    let options = || fs::File::options().read(true).write(true).create(true).truncate(false).to_owned();
+    // What was taken is gone with what was refused.
+    let file = options().open(&cell).unwrap();
+    file.write_all_at(&[b'a'; 600_000], 0).unwrap();
+    assert_eq!(errno(file.write_all_at(&[b'b'; 600_000], 600_000)), libc::EFBIG);
+    assert_eq!(errno(file.set_len(600_000)), libc::EFBIG);
+    assert_eq!(errno(nix::unistd::close(file).map_err(Into::into)), libc::EFBIG);
+    assert!(names(&family).is_empty());
+    // Who begins anew, or goes back to what is stored, goes on.
+    let file = options().open(&cell).unwrap();
+    assert_eq!(errno(file.write_all_at(&[b'b'; 600_000], 600_000)), libc::EFBIG);
+    file.set_len(0).unwrap();
+    file.write_all_at(b"stored", 0).unwrap();
+    file.sync_all().unwrap();
+    assert_eq!(errno(file.write_all_at(&[b'b'; 1_000_000], 6)), libc::EFBIG);
+    file.set_len(6).unwrap();
+    file.write_all_at(b" and more", 6).unwrap();
+    drop(file);
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "stored and more");
+    // Room that is asked for ahead is no part of what is written.
+    let file = options().open(&cell).unwrap();
+    file.write_all_at(b"S", 0).unwrap();
+    assert_eq!(nix::fcntl::posix_fallocate(&file, 0, 2_000_000), Err(nix::errno::Errno::EFBIG));
+    file.write_all_at(b"!", 15).unwrap();
+    drop(file);
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "Stored and more!");
+}
+
+#[test]
+fn mount_what_is_open_keeps_its_bytes_whoever_removes_it() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    for (name, value) in [("NEW_VERSION_BEHAVIOR", "false"), ("KEEP_DELETED_CELLS", "FALSE")] {
+        fs::write(fixture.path("t/.schema/f").join(name), value).unwrap();
+    }
+    let cell = family.join("q");
+    fs::write(&cell, vec![b'1'; 30_000]).unwrap();
+    fs::write(&cell, vec![b'2'; 30_000]).unwrap();
+    let versions = super::fixture::suffixed(&cell, "@");
+    let oldest = names(&versions).into_iter().min().unwrap();
+    let (file, newest) = (fs::File::open(versions.join(&oldest)).unwrap(), fs::File::open(&cell).unwrap());
+    fs::remove_file(versions.join(&oldest)).unwrap();
+    let store = fixture.store();
+    for command in [
+        &["deleteall", store.to_str().unwrap(), "t", "r", "f:q"][..],
+        &["compact", "--major", store.to_str().unwrap(), "t"],
+    ] {
+        assert!(fixture.cellfs(command).status.success());
+    }
+    for (file, byte) in [(file, b'1'), (newest, b'2')] {
+        let mut bytes = vec![0; 30_001];
+        assert_eq!(file.read_at(&mut bytes, 0).unwrap(), 30_000);
+        assert!(bytes.starts_with(&[byte; 30_000]));
+    }
+}
