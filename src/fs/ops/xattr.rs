@@ -107,6 +107,13 @@ fn set_ttl(fs: &Fs, ino: u64, ttl_ms: Option<u64>) -> Result<()> {
     if set_pending_ttl(fs, &node, &key, ttl_ms)? {
         return Ok(());
     }
+    if node.state().unlinked {
+        // What is stored is not this file any more.
+        if let Some(session) = &mut node.state().session {
+            session.ttl_ms = Some(ttl_ms);
+        }
+        return Ok(());
+    }
     for file in fs.handles.files().into_iter().filter(|file| file.node.ino == ino) {
         commit::commit(fs, &file, &mut node.state())?;
     }

@@ -246,3 +246,17 @@ fn mount_who_works_in_a_directory_stays_there_when_a_cell_gets_a_ttl() {
     assert!(told.status.success() && said == format!("{}\np\nq\n", family.display()), "{said} {:?}", told.stderr);
     assert!(becomes(|| names(&family) == ["q"]));
 }
+
+#[test]
+fn mount_a_ttl_of_a_file_without_a_name_ends_nothing_that_is_stored() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    fs::write(&cell, "kept").unwrap();
+    let script = "import os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+os.unlink(sys.argv[1])
+os.setxattr(fd, 'user.cellfs.ttl', b'1')";
+    assert!(Command::new("python3").args(["-c", script]).arg(&cell).status().unwrap().success());
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert_eq!(names(&fixture.mnt().join(".history/default/t/r/f")).len(), 1, "it is deleted, and kept");
+}
