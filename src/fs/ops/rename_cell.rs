@@ -33,6 +33,10 @@ pub fn rename_cell(
     dated::check_masked(fs, to).map_err(no_such_target)?;
     let node = fs.nodes.find(from);
     if mode == RenameMode::Exchange {
+        if source.1.is_some() || target.1.is_some() {
+            let text = "only two cells, or two tables, can be exchanged: a version is one of a cell";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
         return exchange_cells(fs, (from, to), node.as_ref(), (&source, &target));
     }
     let held_target = fs.nodes.find(to);
@@ -114,7 +118,11 @@ fn rename_held(
     if source.1.is_some() {
         dirty.drain(..).try_for_each(|file| commit::commit(fs, &file, &mut state))?;
     }
-    let before = if dirty.is_empty() { None } else { moving::newest_version(fs, &source.0)? };
+    let before = match source.1 {
+        _ if files.is_empty() => None,
+        Some(_) => state.cell.as_ref().map(|cell| (cell.timestamp, cell.seq)),
+        None => moving::newest_version(fs, &source.0)?,
+    };
     // Nothing is stored yet, or any more.
     let is_new = state.session.is_some() && (state.cell.is_none() || before.is_none() && !dirty.is_empty());
     let moved = if is_new {
@@ -127,7 +135,7 @@ fn rename_held(
         let rename = rename_of((source, target), mode, leaves, Origin(node.ino));
         let moved = fs.tree.backend.rename_cell(&rename)?;
         let version = (moved.timestamp, moved.seq);
-        follow(&files, &dirty, version);
+        follow(&files, &dirty, (before, version));
         if let Some(session) = state.session.as_mut().filter(|session| session.base == before) {
             session.base = Some(version);
         }

@@ -31,15 +31,23 @@ pub fn rename_table(
             if !listing::page(&fs.tree, to, None, 1)?.is_empty() {
                 return Err(Error::new(ErrorKind::NotEmpty, "the target table is not empty"));
             }
-            fs.tree.backend.alter(CatalogueChange::SetTableAside { name: other.clone() }, origin)?;
             CatalogueChange::RenameTable { from: one.clone(), to: other.clone() }
         }
         _ => CatalogueChange::RenameTable { from: one.clone(), to: other.clone() },
     };
+    let replaces = target_exists && mode == RenameMode::Replace;
     let pairs = [(one.clone(), other.clone())];
     let below = |column: &ColumnKey| column.table == one || column.table == other;
     moving::move_below(fs, below, || {
-        rename_made(fs, (from, to), &pairs, mode, || fs.tree.backend.alter(change, origin))?;
+        if replaces {
+            // Order: behind all that may refuse the rename.
+            fs.tree.backend.alter(CatalogueChange::SetTableAside { name: other.clone() }, origin)?;
+        }
+        rename_made(fs, (from, to), &pairs, mode, || fs.tree.backend.alter(change, origin)).inspect_err(|_| {
+            if replaces && let Err(e) = bring_back(fs, &other) {
+                log::warn!("bring back {other}, over which no table was renamed: {e}");
+            }
+        })?;
         if mode != RenameMode::Exchange {
             moving::move_node(fs, from, to, None);
         }
@@ -51,6 +59,11 @@ pub fn rename_table(
         });
         Ok(())
     })
+}
+
+fn bring_back(fs: &Fs, table: &TableName) -> Result<()> {
+    let undrop = CatalogueChange::Undrop { table: table.clone(), family: None };
+    fs.tree.backend.alter(undrop, Origin::default())
 }
 
 pub fn rename_namespace(

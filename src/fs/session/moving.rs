@@ -99,9 +99,9 @@ pub fn take_name(fs: &Fs, from: &NodeKey, to: &NodeKey, cell: Option<CellInfo>) 
     };
     let replaced = fs.nodes.rename(&node, to.clone());
     if let Some(cell) = cell {
-        let moved = (cell.timestamp, cell.seq);
-        node.state().cell = Some(Box::new(cell));
-        handles_follow(fs, &node, moved);
+        let (moved, files) = ((cell.timestamp, cell.seq), files_of(fs, &node));
+        let before = node.state().cell.replace(Box::new(cell));
+        follow(&files, &[], (before.map(|before| (before.timestamp, before.seq)), moved));
     }
     replaced
 }
@@ -117,11 +117,6 @@ pub fn join_node(fs: &Fs, from: &NodeKey, to: &NodeKey) {
     kernel::invalidate_name(fs, from);
 }
 
-/// A later commit of a handle that wrote the moved version replaces it at the new name.
-fn handles_follow(fs: &Fs, node: &Arc<Node>, moved: (Timestamp, SeqNo)) {
-    follow(&files_of(fs, node), &[], moved);
-}
-
 /// The open files of a cell: mostly none.
 pub fn files_of(fs: &Fs, node: &Node) -> Vec<Arc<FileHandle>> {
     if node.opens() == 0 {
@@ -131,12 +126,17 @@ pub fn files_of(fs: &Fs, node: &Node) -> Vec<Arc<FileHandle>> {
 }
 
 /// The next commit of a handle that wrote the version that moved, or has yet to write what goes on from it, replaces it.
-pub fn follow(files: &[Arc<FileHandle>], dirty: &[Arc<FileHandle>], moved: (Timestamp, SeqNo)) {
+/// What others wrote before is not there: they make a version of their own.
+pub fn follow(
+    files: &[Arc<FileHandle>],
+    dirty: &[Arc<FileHandle>],
+    (before, moved): (Option<(Timestamp, SeqNo)>, (Timestamp, SeqNo)),
+) {
     for file in files {
         let is_dirty = dirty.iter().any(|other| Arc::ptr_eq(other, file));
         let mut own = file.state.lock();
         if own.committed.is_some() || is_dirty {
-            own.committed = Some(moved);
+            own.committed = (is_dirty || own.committed == before).then_some(moved);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use nix::fcntl::{AT_FDCWD, FallocateFlags, RenameFlags, fallocate, renameat2};
 use nix::sys::stat::{Mode, SFlag, mknod};
 
-use super::fixture::{Fixture, errno};
+use super::fixture::{Fixture, errno, names};
 use super::model::put;
 
 /// What is tried in the namespace `default`, and its errno.
@@ -71,6 +71,10 @@ const REFUSALS: &[Refusal] = &[
     }),
     ("RENAME_WHITEOUT", libc::EINVAL, |d| {
         exchange(&d.join("t/r/f/q"), &d.join("t/r/f/w"), RenameFlags::from_bits_retain(4))
+    }),
+    ("RENAME_EXCHANGE of a cell and a version", libc::EINVAL, |d| {
+        let version = names(&d.join("t/r2/f/q@")).remove(0);
+        exchange(&d.join("t/r/f/q"), &d.join("t/r2/f").join(format!("q@{version}")), RenameFlags::RENAME_EXCHANGE)
     }),
     ("RENAME_EXCHANGE of a cell and a table", libc::EINVAL, |d| {
         exchange(&d.join("t/r/f/q"), &d.join("narrow"), RenameFlags::RENAME_EXCHANGE)

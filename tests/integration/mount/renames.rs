@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirEntryExt, MetadataExt};
+use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -554,4 +554,26 @@ fn mount_counters_and_json_rows() {
     assert_eq!(errno(file.write_all(br#"{"f:c": "1", "none:q": "2"}"#)), libc::EPERM);
     drop(file);
     assert_eq!(names(&family), ["a", "b"]);
+}
+
+/// Each handle makes a version of its own, wherever the name goes.
+#[test]
+fn mount_a_handle_replaces_no_version_of_another_after_a_rename() {
+    let fixture = Fixture::new();
+    let family = fixture.family("r");
+    let (from, to) = (family.join("q"), family.join("p"));
+    let open = || OpenOptions::new().create(true).truncate(false).write(true).open(&from).unwrap();
+    let write = |file: &File, bytes: &[u8]| {
+        file.write_all_at(bytes, 0).unwrap();
+        file.sync_all().unwrap();
+    };
+    let one = open();
+    write(&one, b"1");
+    let other = open();
+    write(&other, b"2");
+    fs::rename(&from, &to).unwrap();
+    write(&one, b"3");
+    assert_eq!(history(&to), ["2", "3"]);
+    write(&one, b"4");
+    assert_eq!(history(&to), ["2", "4"]);
 }
