@@ -11,7 +11,7 @@ use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::commit;
 use crate::fs::shown::kernel;
 use crate::model::{CellInfo, ColumnKey, SeqNo, TimeRange, Timestamp};
-use crate::tree::place::NodeKey;
+use crate::tree::place::{NodeKey, family_of};
 
 /// Commits what handles of a node have left, so that the rename moves it.
 pub fn commit_open(fs: &Fs, node: &Arc<Node>) -> Result<()> {
@@ -42,10 +42,27 @@ pub fn move_below(fs: &Fs, below: impl Fn(&ColumnKey) -> bool, shift: impl FnOnc
             newest.push(file);
         }
     }
+    let made = made_of(fs, nodes.values());
     shift()?;
+    follow_made(fs, made);
     // What is known of them is of the old place.
     nodes.values().for_each(|node| node.mark_stale());
     follow_newest(fs, newest)
+}
+
+/// The nodes of files that are shown and have nothing stored, each with its column.
+fn made_of<'n>(fs: &Fs, nodes: impl Iterator<Item = &'n Arc<Node>>) -> Vec<(Arc<Node>, Arc<ColumnKey>)> {
+    let column = |node: &Arc<Node>| node.key().place.column().cloned();
+    let made = nodes.filter_map(|node| Some((Arc::clone(node), column(node)?)));
+    made.filter(|(_, column)| fs.tree.uncommitted.has_cell(&family_of(column), &column.qualifier)).collect()
+}
+
+/// They are shown where their nodes are now, and not where they were.
+fn follow_made(fs: &Fs, made: Vec<(Arc<Node>, Arc<ColumnKey>)>) {
+    made.iter().for_each(|(_, column)| fs.tree.uncommitted.remove_cell(column));
+    made.iter().filter_map(|(node, _)| node.key().place.column().cloned()).for_each(|column| {
+        fs.tree.uncommitted.add_cell(&column);
+    });
 }
 
 fn files_below(fs: &Fs, below: &impl Fn(&ColumnKey) -> bool) -> Vec<Arc<FileHandle>> {
