@@ -74,11 +74,14 @@ fn column_below(file: &FileHandle, below: &impl Fn(&ColumnKey) -> bool) -> Optio
 }
 
 /// Commits what a handle has left; whether it made the newest version. Of what a write was refused nothing is stored,
-/// wherever it is: its close tells.
+/// wherever it is, and what a check refuses does not hold the directory: its close tells.
 fn commit_to_move(fs: &Fs, file: &Arc<FileHandle>, column: &ColumnKey, state: &mut NodeState) -> Result<bool> {
     let is_refused = file.has_failed();
     if !is_refused {
-        commit::commit(fs, file, state)?;
+        match commit::commit(fs, file, state) {
+            Err(e) if e.kind.is_of_what_is_put() => {}
+            done => done?,
+        }
     }
     let committed = file.state.lock().committed;
     Ok(committed.is_some() && committed == newest_version(fs, column)?)
