@@ -1,11 +1,12 @@
 //! What is bounded, and what a program is told at the bound; and who is let in.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use super::fixture::{CELLFS, Fixture, errno};
+use super::fixture::{CELLFS, Fixture, errno, names};
 
 fn is_root() -> bool {
     let root = nix::unistd::geteuid().is_root();
@@ -97,21 +98,30 @@ fn mount_has_at_most_a_hundred_thousand_files_open() {
         return;
     }
     let fixture = Fixture::new();
-    let cell = fixture.family("r").join("q");
-    fs::write(&cell, "value").unwrap();
+    let (family, schema) = (fixture.family("r"), fixture.path("t/.schema/f"));
+    let cell = family.join("q");
+    for file in [&cell, &family.join("kept"), &schema.join("kept")] {
+        fs::write(file, "value").unwrap();
+    }
     let script = "
 import os, sys
+def refused(name, flags):
+    try:
+        os.open(name, flags)
+        return 0
+    except OSError as e:
+        return e.errno
+family, schema = sys.argv[1:]
+os.chdir(family)
 count = 0
-try:
-    while True:
-        os.open(sys.argv[1], os.O_RDONLY)
-        count += 1
-except OSError as e:
-    print(count, e.errno)
+while not (last := refused('q', os.O_RDONLY)):
+    count += 1
+print(count, last, refused('kept', os.O_WRONLY | os.O_TRUNC), refused('new', os.O_WRONLY | os.O_CREAT), end=' ')
+print(refused(schema + '/kept', os.O_WRONLY | os.O_TRUNC), refused(schema + '/new', os.O_WRONLY | os.O_CREAT))
 ";
     let output = Command::new("sh")
-        .args(["-c", "ulimit -n 100100 && exec python3 -c \"$0\" \"$1\"", script])
-        .arg(&cell)
+        .args(["-c", "ulimit -n 100100 && exec python3 -c \"$0\" \"$1\" \"$2\"", script])
+        .args([&family, &schema])
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -119,9 +129,17 @@ except OSError as e:
         println!("skipped: {}", String::from_utf8_lossy(&output.stderr));
         return;
     }
-    assert_eq!(said, format!("100000 {}", libc::ENFILE));
+    assert_eq!(said, format!("100000 {0} {0} {0} {0} {0}", libc::ENFILE));
     assert!(soon(|| fs::read(&cell).is_ok()), "what the program had open is released");
     assert!(errors(&fixture).contains("100000 files are open on this mount; close some"), "{}", errors(&fixture));
+    // What was refused has changed nothing.
+    assert_eq!(fs::read_to_string(schema.join("kept")).unwrap(), "value");
+    assert_eq!(errno(fs::metadata(schema.join("new"))), libc::ENOENT);
+    assert_eq!(fs::read_to_string(family.join("kept")).unwrap(), "value");
+    fs::File::options().append(true).open(family.join("kept")).unwrap().write_all(b"!").unwrap();
+    assert_eq!(fs::read_to_string(family.join("kept")).unwrap(), "value!");
+    assert_eq!(names(&family), ["kept", "q"]);
+    fs::remove_dir_all(&family).unwrap();
 }
 
 /// A program of a user who is neither root nor the owner.
