@@ -304,6 +304,57 @@ impl Drop for Group {
     }
 }
 
+/// A number of the daemon's.
+fn number(fixture: &Fixture, name: &str) -> u64 {
+    let output = fixture.cellfs(&["--json", "stats", fixture.store().to_str().unwrap()]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let numbers: serde_json::Value = serde_json::from_str(&text).unwrap();
+    numbers["daemon"][name].as_u64().unwrap_or_else(|| panic!("{text}"))
+}
+
+#[test]
+fn mount_holds_no_more_nodes_than_it_may_however_they_came() {
+    const MOST: u64 = 1000;
+    let fixture = Fixture::with_options("nodes=1000");
+    let family = fixture.family("r");
+    let held = || number(&fixture, "nodes");
+    // The kernel answers while the next ones come.
+    let most = 2 * MOST;
+    let files: Vec<_> = (0..6000).map(|n| family.join(format!("q{n}"))).collect();
+    files.iter().for_each(|file| drop(fs::File::create(file).unwrap()));
+    assert!(soon(|| held() < most), "{} after they were made", held());
+    files.iter().for_each(|file| drop(fs::metadata(file).unwrap()));
+    assert!(soon(|| held() < most), "{} after they were looked at", held());
+    let open = files.iter().take(1500).map(|file| fs::File::open(file).unwrap()).collect::<Vec<_>>();
+    assert!(held() >= 1500, "who is open stays");
+    drop(open);
+    (0..600).for_each(|n| drop(fs::metadata(&files[n]).unwrap()));
+    assert!(soon(|| held() < most), "{} after many were open", held());
+}
+
+/// With the name of a directory the kernel detaches what is mounted there.
+#[test]
+fn mount_leaves_what_is_mounted_in_it_where_files_are_enough_to_forget() {
+    if !is_root() {
+        return;
+    }
+    let fixture = Fixture::with_options("nodes=1000");
+    let (family, other) = (fixture.family("r"), fixture.directory.path().join("other"));
+    (0..3000).for_each(|n| fs::write(family.join(format!("q{n}")), "v").unwrap());
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("there"), "mounted").unwrap();
+    let script = "mount --bind \"$0\" \"$1\" || exit 3; ls -l \"$2\" > \"$0/listed\"; cat \"$1/there\"";
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script]).args([&other, &fixture.family("w"), &family]);
+    let output = command.output().unwrap();
+    if output.status.code() == Some(3) {
+        println!("skipped: nothing can be mounted: {}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "mounted", "{output:?}");
+    assert_eq!(fs::read_to_string(other.join("listed")).unwrap().lines().count(), 3001);
+}
+
 #[test]
 fn mount_as_many_nodes_are_held_as_the_memory_of_the_daemon_has_room_for() {
     let Some(group) = Group::new() else {
@@ -311,12 +362,7 @@ fn mount_as_many_nodes_are_held_as_the_memory_of_the_daemon_has_room_for() {
         return;
     };
     let mut fixture = Fixture::new();
-    let most = |fixture: &Fixture| {
-        let output = fixture.cellfs(&["--json", "stats", fixture.store().to_str().unwrap()]);
-        let text = String::from_utf8(output.stdout).unwrap();
-        let numbers: serde_json::Value = serde_json::from_str(&text).unwrap();
-        numbers["daemon"]["nodes_most"].as_u64().unwrap_or_else(|| panic!("{text}"))
-    };
+    let most = |fixture: &Fixture| number(fixture, "nodes_most");
     let before = most(&fixture);
     assert!((10_000..=1_000_000).contains(&before), "{before}");
     fixture.unmount();

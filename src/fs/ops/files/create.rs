@@ -62,6 +62,8 @@ pub fn create(fs: &Fs, parent: u64, name: &[u8], creator: Creator, flags: OpenFl
     let state = node.state();
     let attr = attr::attr_of(fs, &node, &key, &state, None);
     let attr = Attr { mtime: state.tell(attr.mtime, || fs.tree.backend.now()), ..attr };
+    drop(state);
+    entry::trim_nodes(fs);
     let is_cell = key.view == View::Plain && matches!(key.place, Place::Cell(_));
     let cached = if is_cell { fs.options.cache_time } else { Duration::ZERO };
     let entry_ttl = family_ttl.map_or(cached, |ttl| ttl.min(cached));
