@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::Result;
 use crate::env::sync::MutexGuard;
 use crate::fs::base::Fs;
-use crate::fs::handles::table::FileHandle;
+use crate::fs::handles::table::{FileHandle, TextHandle};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::commit;
 use crate::fs::shown::kernel;
-use crate::model::{CellInfo, ColumnKey, SeqNo, TimeRange, Timestamp};
+use crate::model::{CellInfo, ColumnKey, SeqNo, TableName, TimeRange, Timestamp};
 use crate::tree::place::{NodeKey, family_of};
 
 /// Commits what handles of a node have left, so that the rename moves it.
@@ -48,6 +48,25 @@ pub fn move_below(fs: &Fs, below: impl Fn(&ColumnKey) -> bool, shift: impl FnOnc
     // What is known of them is of the old place.
     nodes.values().for_each(|node| node.mark_stale());
     follow_newest(fs, newest)
+}
+
+/// As [`move_below`], of tables; `moved` says what each is called then, if it has a name. Streams into them go on there.
+pub fn move_tables(
+    fs: &Fs,
+    below: impl Fn(&TableName) -> bool,
+    moved: impl Fn(&TableName) -> Option<TableName>,
+    shift: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let table = |text: &TextHandle| text.node.key().place.table().filter(|table| below(table)).cloned();
+    let open = fs.handles.intakes();
+    let intakes = open.iter().filter_map(|text| {
+        let table = table(text)?;
+        Some((text.takes.as_ref()?.pause(), table))
+    });
+    let intakes: Vec<_> = intakes.collect();
+    move_below(fs, |column| below(&column.table), shift)?;
+    intakes.into_iter().for_each(|(intake, table)| intake.go_on(moved(&table).as_ref()));
+    Ok(())
 }
 
 /// The nodes of files that are shown and have nothing stored, each with its column.
