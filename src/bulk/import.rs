@@ -168,6 +168,11 @@ impl Import {
         self.write_batch(tell)
     }
 
+    /// What follows goes to the table under the name that it has now; all that was taken before is written.
+    pub fn follow(&mut self, table: &TableName) {
+        (self.table, self.loads) = (table.clone(), Loads::default());
+    }
+
     /// As at the end of the stream, which may go on: what stands behind the last line feed is read by itself, and again.
     pub fn write_all(&mut self, tell: TellBad<'_>) -> Result<()> {
         self.write(tell)?;
@@ -317,13 +322,9 @@ impl Import {
         let has_names = !self.reader.lacks_names();
         let bad = Bad { counted: self.counted, line: record.0, fault, record: record.1 };
         let told = if has_names { tell(&bad) } else { Err(refusal(&bad)) };
-        match told {
-            Ok(()) => {
-                self.tally.bad += bad.units();
-                Ok(())
-            }
-            Err(e) => self.write(tell).and(Err(e)),
-        }
+        told.or_else(|e| self.write(tell).and(Err(e)))?;
+        self.tally.bad += bad.units();
+        Ok(())
     }
 
     /// Writes the batch. What is one row's fault is that row's alone.
@@ -376,8 +377,7 @@ impl Import {
 
     /// Asks which families the table has.
     fn look(&mut self) -> Result<()> {
-        self.families = families_of(self.backend.as_ref(), &self.table)?;
-        Ok(())
+        families_of(self.backend.as_ref(), &self.table).map(|families| self.families = families)
     }
 
     /// A family that was not there may have been declared meanwhile; asked once a batch.

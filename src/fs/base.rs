@@ -150,6 +150,13 @@ impl Fs {
         self.nodes.forget(ino, count);
     }
 
+    /// Takes back a handle that the kernel was not told of.
+    pub(in crate::fs) fn unopen(&self, handle: u64) {
+        if let Some(handle) = self.handles.remove(handle) {
+            self.nodes.closed(handle.node());
+        }
+    }
+
     /// How names are spelt in this mount.
     pub fn spelling(&self) -> Spelling {
         self.options.spelling

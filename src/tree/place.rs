@@ -255,8 +255,9 @@ impl Place {
 
     /// The same place in another table; schema places stay, they are never cached.
     #[must_use]
-    pub fn with_table(&self, table: &TableName) -> Place {
-        let table = table.clone();
+    pub fn with_table(&self, to: &TableName) -> Place {
+        let table = to.clone();
+        let of = |base: &Place| Arc::new(base.with_table(to));
         let moved = |column: &ColumnKey, table| Arc::new(ColumnKey { table, ..column.clone() });
         match self {
             Place::Table(_) => Place::Table(Arc::new(table)),
@@ -270,6 +271,13 @@ impl Place {
             Place::KeyFile(column) => Place::KeyFile(moved(column, table)),
             Place::Counter(column) => Place::Counter(moved(column, table)),
             Place::Json(row) => Place::Json(Arc::new(RowPlace { table, row: row.row.clone() })),
+            Place::Asking(base, kind) => Place::Asking(of(base), *kind),
+            Place::Count(base) => Place::Count(of(base)),
+            Place::Exports(base) => Place::Exports(of(base)),
+            Place::Export(base, format) => Place::Export(of(base), *format),
+            Place::Imports(base) => Place::Imports(of(base)),
+            Place::Import(base, format, empty) => Place::Import(of(base), *format, *empty),
+            Place::Times(base) => Place::Times(of(base)),
             other => other.clone(),
         }
     }

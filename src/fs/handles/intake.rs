@@ -6,7 +6,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::bulk::{Import, refusal};
-use crate::env::sync::Mutex;
+use crate::env::sync::{Mutex, MutexGuard};
+use crate::model::TableName;
 use crate::{Error, ErrorKind, Result};
 
 /// Streams that are taken at once, and the longest line of each, which it holds.
@@ -26,7 +27,12 @@ struct State {
     is_dirty: bool,
     /// Why a write was refused.
     failed: Option<Error>,
+    /// It was when no write was under way: the next write or close tells.
+    is_untold: bool,
 }
+
+/// A stream whose table moves: nothing of it is stored meanwhile.
+pub struct Paused<'i>(MutexGuard<'i, State>);
 
 impl Intake {
     pub fn new(import: impl FnOnce() -> Result<Import>) -> Result<Self> {
@@ -36,7 +42,7 @@ impl Intake {
             return Err(Error::new(ErrorKind::TooMany, text));
         }
         match import() {
-            Ok(import) => Ok(Self(State { import, passed: 0, is_dirty: false, failed: None }.into())),
+            Ok(import) => Ok(Self(State { import, passed: 0, is_dirty: false, failed: None, is_untold: false }.into())),
             Err(e) => {
                 OPEN.fetch_sub(1, Ordering::Relaxed);
                 Err(e)
@@ -48,6 +54,7 @@ impl Intake {
     /// where the last write has ended.
     pub fn write(&self, offset: Option<u64>, data: &[u8], room: Result<()>) -> Result<u32> {
         let mut state = self.0.lock();
+        state.is_untold = false;
         if let Some(e) = &state.failed {
             // Who looks at the newest error alone is told of the first.
             let text = format!("{}; nothing behind it is taken: open it again", e.message);
@@ -73,6 +80,9 @@ impl Intake {
     /// A close: all of it is stored, also a last line without an end. A copy of the open file may go on.
     pub fn close(&self) -> Result<()> {
         let mut state = self.0.lock();
+        if let Some(e) = state.failed.clone().filter(|_| std::mem::take(&mut state.is_untold)) {
+            return Err(e);
+        }
         // The refusal of the write was the answer.
         if state.failed.is_some() || !std::mem::take(&mut state.is_dirty) {
             return Ok(());
@@ -83,10 +93,35 @@ impl Intake {
         stored
     }
 
+    /// Stores what was taken, in the table where it belongs, before that moves.
+    pub fn pause(&self) -> Paused<'_> {
+        let mut state = self.0.lock();
+        if state.failed.is_none()
+            && let Err(e) = state.import.write(&mut |bad| Err(refusal(bad)))
+        {
+            (state.failed, state.is_untold) = (Some(e), true);
+        }
+        Paused(state)
+    }
+
     /// After the last close: the last line of what was stored, if it may be cut off.
     pub fn unended(&self) -> Option<u64> {
         let state = self.0.lock();
         state.import.unended().filter(|_| state.failed.is_none())
+    }
+}
+
+impl Paused<'_> {
+    /// The stream goes on into its table, which has this name now; `None`: it has none, and takes no more.
+    pub fn go_on(mut self, table: Option<&TableName>) {
+        let Some(table) = table else {
+            if self.0.failed.is_none() {
+                let text = "another table was renamed over the one that this was written to; open it again";
+                (self.0.failed, self.0.is_untold) = (Some(Error::new(ErrorKind::Stale, text)), self.0.is_dirty);
+            }
+            return;
+        };
+        self.0.import.follow(table);
     }
 }
 

@@ -265,6 +265,14 @@ impl Handles {
         self.open.read().values().filter_map(dir).collect()
     }
 
+    /// All open files that take a stream.
+    pub fn intakes(&self) -> Vec<Arc<TextHandle>> {
+        let text = |(handle, _): &(Handle, Caller)| {
+            if let Handle::Text(text) = handle { Some(Arc::clone(text)) } else { None }
+        };
+        self.open.read().values().filter_map(text).filter(|text| text.takes.is_some()).collect()
+    }
+
     /// All open files of cells, to commit them when the mount ends.
     pub fn files(&self) -> Vec<Arc<FileHandle>> {
         let file = |(handle, _): &(Handle, Caller)| {

@@ -143,8 +143,13 @@ pub fn open_stream(fs: &Fs, node: Arc<Node>, key: &NodeKey) -> Result<Opened> {
             })
         }
         Place::Export(base, format) => {
-            let (of, format) = (key.sibling(base.as_ref().clone()), *format);
-            Box::new(move |maker| export(&tree, &of, format, &|bytes| maker.give(bytes)))
+            let (node, base, format) = (Arc::clone(&node), Arc::clone(base), *format);
+            Box::new(move |maker| {
+                // Its table may have another name by the first read.
+                let key = node.key();
+                let of = if let Place::Export(base, _) = &key.place { base } else { &base };
+                export(&tree, &key.sibling(of.as_ref().clone()), format, &|bytes| maker.give(bytes))
+            })
         }
         Place::TableInfo(table, TableNoun::Qualifiers) => {
             let table = Arc::clone(table);

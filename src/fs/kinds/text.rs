@@ -75,13 +75,8 @@ pub fn add_text(
     let empty = created.is_some() || (flags.truncate && flags.write);
     // A created attribute is set when something is written: an empty one is refused anyway.
     let (read, written) = (HeldText::new(read)?, empty.then(HeldText::default));
-    // At once, as on any filesystem: who has it open since may have written before this handle is closed.
-    if let (true, Place::Schema(place)) = (empty, node.key().place)
-        && matches!(*place, SchemaPlace::Scratch { .. })
-    {
-        fs.texts.set(&place, Vec::new())?;
-    }
-    let is_patch = flags.write && matches!(node.key().place, Place::Json(_));
+    let place = node.key().place;
+    let is_patch = flags.write && matches!(place, Place::Json(_));
     let opener = if is_patch { process_of(subject::caller().pid) } else { 0 };
     let file = created.unwrap_or_default();
     let text = Arc::new(TextHandle { opener, file, ..TextHandle::new(node, read, written) });
@@ -89,6 +84,13 @@ pub fn add_text(
         fs.copies.reads(subject::caller().pid, &text);
     }
     let handle = fs.handles.add(Handle::Text(text))?;
+    // At once, as on any filesystem: who has it open since may have written before this handle is closed. Order: where no
+    // more files can be open nothing is emptied.
+    if let (true, Place::Schema(place)) = (empty, place)
+        && matches!(*place, SchemaPlace::Scratch { .. })
+    {
+        fs.texts.set(&place, Vec::new()).inspect_err(|_| fs.unopen(handle))?;
+    }
     Ok(Opened { handle, keep_cache: false, no_flush: !flags.write, direct: true })
 }
 

@@ -4,9 +4,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::env::sync::Mutex;
 use crate::fs::nodes::astray::Astray;
@@ -18,6 +18,11 @@ use crate::tree::place::{NodeKey, Place};
 
 /// Room for so many nodes is kept.
 const SPARSE: usize = 16_384;
+/// While too many nodes are held, the oldest are asked back once in so many look-ups, and so many at once.
+const LOOK_UPS: usize = 256;
+const ASKED_BACK: usize = 2 * LOOK_UPS;
+/// Nodes that are passed, to find files among them, for each that is asked back.
+const PASSED: usize = 4;
 
 #[derive(Default)]
 struct Maps {
@@ -25,6 +30,8 @@ struct Maps {
     identities: Identities,
     /// Numbers in the order in which they came, to give the oldest back; may name forgotten ones.
     order: VecDeque<u64>,
+    /// Those that were asked back: the kernel has yet to forget them, or holds them all the same.
+    asked: VecDeque<u64>,
     astray: Arc<Astray>,
 }
 
@@ -78,6 +85,17 @@ impl Maps {
             self.by_ino.shrink_to(2 * held);
             self.identities.shrink_to(2 * held);
             self.order.shrink_to(2 * held);
+            self.asked.shrink_to(2 * held);
+        }
+    }
+
+    /// Sweeps out numbers that were forgotten, or have come twice, before they outnumber the held ones.
+    fn sweep(&mut self) {
+        if self.order.len() + self.asked.len() > 2 * self.by_ino.len() + 1024 {
+            let mut seen = FxHashSet::default();
+            let mut stays = |ino: &u64| self.by_ino.contains_key(ino) && seen.insert(*ino);
+            self.order.retain(&mut stays);
+            self.asked.retain(stays);
         }
     }
 }
@@ -87,13 +105,16 @@ pub struct NodeTable {
     maps: Mutex<Maps>,
     /// That of [`Maps`], to be asked without their lock.
     astray: Arc<Astray>,
+    /// Look-ups while too many nodes were held.
+    beyond: AtomicUsize,
 }
 
 impl NodeTable {
     pub fn new(hash_key: [u8; 16], root: NodeKey) -> Self {
         let maps = Maps::default();
         let astray = Arc::clone(&maps.astray);
-        let table = Self { numbers: Numbers::new(&hash_key), maps: Mutex::new(maps), astray };
+        let table =
+            Self { numbers: Numbers::new(&hash_key), maps: Mutex::new(maps), astray, beyond: AtomicUsize::new(0) };
         let node = Node::new(ROOT_INO, root, ROOT_INO);
         // The kernel never forgets the root.
         node.lookups.store(1, Ordering::Relaxed);
@@ -226,23 +247,48 @@ impl NodeTable {
         self.maps.lock().take_away(node);
     }
 
-    /// Held nodes, oldest first, beyond the `keep` newest; they are asked back from the kernel.
-    pub fn oldest_beyond(&self, keep: usize, most: usize) -> Vec<Arc<Node>> {
+    /// A look-up was answered: the nodes that are asked back from the kernel now, if more than `keep` are held.
+    pub fn to_ask_back(&self, keep: usize) -> Vec<Arc<Node>> {
+        let is_due = self.len() > keep && self.beyond.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOOK_UPS);
+        if is_due { self.oldest_beyond(keep, ASKED_BACK) } else { Vec::new() }
+    }
+
+    /// Held nodes that nobody has open, oldest first. Directories only where there are too few files: with the name of one
+    /// the kernel unmounts what is mounted there.
+    fn oldest_beyond(&self, keep: usize, most: usize) -> Vec<Arc<Node>> {
         let mut maps = self.maps.lock();
-        if maps.by_ino.len() <= keep {
-            return Vec::new();
-        }
-        let mut oldest = Vec::new();
-        for _ in 0..maps.order.len() {
-            let Some(ino) = maps.order.pop_front() else { break };
-            let Some(node) = maps.by_ino.get(&ino).cloned() else { continue };
-            maps.order.push_back(ino);
-            oldest.push(node);
-            if oldest.len() == most {
+        let excess = maps.by_ino.len().saturating_sub(keep);
+        let (mut files, mut directories) = (Vec::new(), Vec::new());
+        let asked_before = maps.asked.len();
+        for _ in 0..maps.order.len().min(PASSED * most) {
+            if files.len() == most || maps.order.len() <= keep {
                 break;
             }
+            let Some(ino) = maps.order.pop_front() else { break };
+            let Some(node) = maps.by_ino.get(&ino).cloned() else { continue };
+            let is_dir = node.key.read().place.is_dir();
+            if node.opens() == 0 && !is_dir {
+                maps.asked.push_back(ino);
+                files.push(node);
+                continue;
+            }
+            maps.order.push_back(ino);
+            if node.opens() == 0 {
+                directories.push(node);
+            }
         }
-        oldest
+        // Who was asked already is only where there are few others.
+        for _ in 0..asked_before {
+            if files.len() >= most / 2 {
+                break;
+            }
+            let Some(ino) = maps.asked.pop_front() else { break };
+            let Some(node) = maps.by_ino.get(&ino).cloned() else { continue };
+            maps.asked.push_back(ino);
+            files.extend((node.opens() == 0).then_some(node));
+        }
+        directories.truncate(excess.min(most).saturating_sub(files.len()));
+        files.into_iter().chain(directories).collect()
     }
 
     pub fn len(&self) -> usize {
@@ -273,16 +319,13 @@ fn drop_if_unused(maps: &mut Maps, node: &Arc<Node>) {
     maps.set_own(node, node.ino);
     maps.by_ino.remove(&node.ino);
     maps.shrink();
-    // Order: forgotten numbers are swept out before they outnumber the held ones.
-    if maps.order.len() > 2 * maps.by_ino.len() + 1024 {
-        let held = std::mem::take(&mut maps.order);
-        maps.order = held.into_iter().filter(|ino| maps.by_ino.contains_key(ino)).collect();
-    }
+    maps.sweep();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::TableName;
 
     fn key(name: &str) -> NodeKey {
         NodeKey::plain(Place::Namespace(name.into()))
@@ -373,6 +416,29 @@ mod tests {
         table.forget(node.ino, 1);
         table.detach(&node);
         assert!(table.astray.is_empty());
+    }
+
+    #[test]
+    fn files_are_asked_back_before_directories_and_both_once_too_many_are_held() {
+        let table = table();
+        let cell = |n: usize| {
+            let (table, row) = (TableName::parse("t").unwrap(), b"r".to_vec());
+            let column = ColumnKey { table, row, family: "f".to_owned(), qualifier: n.to_string().into_bytes() };
+            NodeKey::plain(Place::Cell(Arc::new(column)))
+        };
+        let directories: Vec<u64> = (0..600).map(|n| table.look_up(&key(&n.to_string())).ino).collect();
+        let files: Vec<u64> = (0..1000).map(|n| table.look_up(&cell(n)).ino).collect();
+        let asked = |keep: usize| table.to_ask_back(keep).iter().map(|node| node.ino).collect::<Vec<_>>();
+        assert!(asked(2000).is_empty(), "there is room");
+        assert_eq!(asked(900), files[..ASKED_BACK], "the oldest files");
+        assert!((1..LOOK_UPS).all(|_| asked(900).is_empty()), "the kernel has yet to answer");
+        let rest = &files[ASKED_BACK..700];
+        let twice = asked(900);
+        assert_eq!((&twice[..rest.len()], twice.len()), (rest, LOOK_UPS), "those that were not asked come first");
+        files.iter().for_each(|ino| table.forget(*ino, 1));
+        let excess = table.len() - 500;
+        assert!((1..LOOK_UPS).all(|_| asked(500).is_empty()));
+        assert_eq!(asked(500), directories[..excess], "no more of them than are too many");
     }
 
     #[test]

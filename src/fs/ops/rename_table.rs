@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::backend::RenameMode;
 use crate::fs::base::Fs;
 use crate::fs::session::moving;
-use crate::model::{CatalogueChange, ColumnKey, Origin, TableName};
+use crate::model::{CatalogueChange, Origin, TableName};
 use crate::tree::facts;
 use crate::tree::list::listing;
 use crate::tree::place::NodeKey;
@@ -37,8 +37,13 @@ pub fn rename_table(
     };
     let replaces = target_exists && mode == RenameMode::Replace;
     let pairs = [(one.clone(), other.clone())];
-    let below = |column: &ColumnKey| column.table == one || column.table == other;
-    moving::move_below(fs, below, || {
+    let below = |table: &TableName| *table == one || *table == other;
+    let moved = |table: &TableName| match mode {
+        _ if *table == one => Some(other.clone()),
+        RenameMode::Exchange => Some(one.clone()),
+        RenameMode::Replace | RenameMode::NoReplace => None,
+    };
+    moving::move_tables(fs, below, moved, || {
         if replaces {
             // Order: behind all that may refuse the rename.
             fs.tree.backend.alter(CatalogueChange::SetTableAside { name: other.clone() }, origin)?;
@@ -61,11 +66,6 @@ pub fn rename_table(
     })
 }
 
-fn bring_back(fs: &Fs, table: &TableName) -> Result<()> {
-    let undrop = CatalogueChange::Undrop { table: table.clone(), family: None };
-    fs.tree.backend.alter(undrop, Origin::default())
-}
-
 pub fn rename_namespace(
     fs: &Fs,
     from: &NodeKey,
@@ -85,8 +85,9 @@ pub fn rename_namespace(
     let change = CatalogueChange::RenameNamespace { from: one.to_string(), to: other.to_string() };
     let renamed = |table: &TableName| TableName { namespace: other.as_ref().into(), name: table.name.clone() };
     let pairs: Vec<_> = tables.into_iter().map(|table| (table.clone(), renamed(&table))).collect();
-    let below = |column: &ColumnKey| *column.table.namespace == **one;
-    moving::move_below(fs, below, || {
+    let below = |table: &TableName| *table.namespace == **one;
+    let moved = |table: &TableName| Some(renamed(table));
+    moving::move_tables(fs, below, moved, || {
         rename_made(fs, (from, to), &pairs, mode, || fs.tree.backend.alter(change, origin))?;
         moving::move_node(fs, from, to, None);
         fs.nodes.rename_all(|place| {
@@ -95,6 +96,11 @@ pub fn rename_namespace(
         });
         Ok(())
     })
+}
+
+fn bring_back(fs: &Fs, table: &TableName) -> Result<()> {
+    let undrop = CatalogueChange::Undrop { table: table.clone(), family: None };
+    fs.tree.backend.alter(undrop, Origin::default())
 }
 
 /// What the mount shows of tables beyond the store goes with them.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crate::Result;
 use crate::env::sync::MutexGuard;
 use crate::fs::base::Fs;
-use crate::fs::handles::table::FileHandle;
+use crate::fs::handles::table::{FileHandle, TextHandle};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::commit;
 use crate::fs::shown::kernel;
-use crate::model::{CellInfo, ColumnKey, SeqNo, TimeRange, Timestamp};
-use crate::tree::place::NodeKey;
+use crate::model::{CellInfo, ColumnKey, SeqNo, TableName, TimeRange, Timestamp};
+use crate::tree::place::{NodeKey, family_of};
 
 /// Commits what handles of a node have left, so that the rename moves it.
 pub fn commit_open(fs: &Fs, node: &Arc<Node>) -> Result<()> {
@@ -42,10 +42,46 @@ pub fn move_below(fs: &Fs, below: impl Fn(&ColumnKey) -> bool, shift: impl FnOnc
             newest.push(file);
         }
     }
+    let made = made_of(fs, nodes.values());
     shift()?;
+    follow_made(fs, made);
     // What is known of them is of the old place.
     nodes.values().for_each(|node| node.mark_stale());
     follow_newest(fs, newest)
+}
+
+/// As [`move_below`], of tables; `moved` says what each is called then, if it has a name. Streams into them go on there.
+pub fn move_tables(
+    fs: &Fs,
+    below: impl Fn(&TableName) -> bool,
+    moved: impl Fn(&TableName) -> Option<TableName>,
+    shift: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let table = |text: &TextHandle| text.node.key().place.table().filter(|table| below(table)).cloned();
+    let open = fs.handles.intakes();
+    let intakes = open.iter().filter_map(|text| {
+        let table = table(text)?;
+        Some((text.takes.as_ref()?.pause(), table))
+    });
+    let intakes: Vec<_> = intakes.collect();
+    move_below(fs, |column| below(&column.table), shift)?;
+    intakes.into_iter().for_each(|(intake, table)| intake.go_on(moved(&table).as_ref()));
+    Ok(())
+}
+
+/// The nodes of files that are shown and have nothing stored, each with its column.
+fn made_of<'n>(fs: &Fs, nodes: impl Iterator<Item = &'n Arc<Node>>) -> Vec<(Arc<Node>, Arc<ColumnKey>)> {
+    let column = |node: &Arc<Node>| node.key().place.column().cloned();
+    let made = nodes.filter_map(|node| Some((Arc::clone(node), column(node)?)));
+    made.filter(|(_, column)| fs.tree.uncommitted.has_cell(&family_of(column), &column.qualifier)).collect()
+}
+
+/// They are shown where their nodes are now, and not where they were.
+fn follow_made(fs: &Fs, made: Vec<(Arc<Node>, Arc<ColumnKey>)>) {
+    made.iter().for_each(|(_, column)| fs.tree.uncommitted.remove_cell(column));
+    made.iter().filter_map(|(node, _)| node.key().place.column().cloned()).for_each(|column| {
+        fs.tree.uncommitted.add_cell(&column);
+    });
 }
 
 fn files_below(fs: &Fs, below: &impl Fn(&ColumnKey) -> bool) -> Vec<Arc<FileHandle>> {
@@ -57,11 +93,14 @@ fn column_below(file: &FileHandle, below: &impl Fn(&ColumnKey) -> bool) -> Optio
 }
 
 /// Commits what a handle has left; whether it made the newest version. Of what a write was refused nothing is stored,
-/// wherever it is: its close tells.
+/// wherever it is, and what a check refuses does not hold the directory: its close tells.
 fn commit_to_move(fs: &Fs, file: &Arc<FileHandle>, column: &ColumnKey, state: &mut NodeState) -> Result<bool> {
     let is_refused = file.has_failed();
     if !is_refused {
-        commit::commit(fs, file, state)?;
+        match commit::commit(fs, file, state) {
+            Err(e) if e.kind.is_of_what_is_put() => {}
+            done => done?,
+        }
     }
     let committed = file.state.lock().committed;
     Ok(committed.is_some() && committed == newest_version(fs, column)?)

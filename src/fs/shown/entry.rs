@@ -7,7 +7,6 @@ use crate::env::sync::MutexGuard;
 use crate::fs::base::Fs;
 use crate::fs::cache::changes::Moment;
 use crate::fs::nodes::node::{Node, NodeState};
-use crate::fs::nodes::numbers::ROOT_INO;
 use crate::fs::shown::attr::{Attr, EntryReply};
 use crate::fs::shown::{attr, expiry, kernel, known};
 use crate::tree::found::Facts;
@@ -98,14 +97,9 @@ fn reply(
 }
 
 /// Past the limit, the oldest nodes without open handles are asked back from the kernel.
-fn trim_nodes(fs: &Fs) {
-    let held = fs.nodes.len();
-    if held > fs.options.max_nodes && held.is_multiple_of(256) {
-        for node in fs.nodes.oldest_beyond(fs.options.max_nodes, 512) {
-            if node.ino != ROOT_INO && node.opens() == 0 {
-                kernel::invalidate_name(fs, &node.key());
-            }
-        }
+pub(in crate::fs) fn trim_nodes(fs: &Fs) {
+    for node in fs.nodes.to_ask_back(fs.options.max_nodes) {
+        kernel::invalidate_name(fs, &node.key());
     }
 }
 

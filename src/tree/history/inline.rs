@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::list::{FIRST, position, version_cursor};
 use super::places::{is_readable, version_name};
 use crate::Result;
+use crate::backend::HistoryFrom;
 use crate::model::{CellInfo, ColumnKey, Qualifier};
 use crate::spill::join_key;
 use crate::tree::base::Tree;
@@ -13,6 +14,9 @@ use crate::tree::names::escape::{Level, NAME_MAX, STEM_MAX, Spelling};
 use crate::tree::place::{FamilyPlace, NodeKey, Place};
 use crate::tree::stored;
 use crate::tree::view::View;
+
+/// Entries that are asked for at once, at most, where few of them are shown.
+const MOST_ENTRIES: usize = 1 << 14;
 
 /// A cell, then its versions as `q@ts`, newest first; then the next one.
 pub(in crate::tree) fn page_inline(
@@ -24,31 +28,16 @@ pub(in crate::tree) fn page_inline(
 ) -> Result<Vec<Entry>> {
     let from = after.and_then(position);
     let passed = from.as_ref().map(|from| from.qualifier.as_slice());
+    // Each version may have its cell before it.
+    let most = 2 * limit;
     // Order: as for rows.
     let mut created = match dir.view {
-        View::Plain => tree.uncommitted.cells(family, passed, limit),
+        View::Plain => tree.uncommitted.cells(family, passed, most),
         _ => Vec::new(),
     };
-    let (table, row, name) = (&family.table, &family.row, &family.family);
-    let found = stored::existing(tree.backend.list_history(table, row, name, from.as_ref(), limit))?;
-    let found = found.unwrap_or_default();
-    if found.len() == limit {
-        created.retain(|qualifier| Some(qualifier) <= found.last().map(|(q, _)| q));
-    }
-    let mut entries: Vec<Entry> = Vec::with_capacity(found.len() + created.len());
-    let mut column: Option<(Arc<ColumnKey>, Vec<u8>)> = None;
-    for (qualifier, cell) in found {
-        if column.as_ref().is_none_or(|(of, _)| of.qualifier != qualifier) {
-            let of = Arc::new(family.column(qualifier.clone()));
-            if passed != Some(qualifier.as_slice()) {
-                let newest = tree.backend.newest(&of, dir.view.time_range())?;
-                entries.extend(newest.map(|cell| cell_entry((dir, tree.spelling), &of, Some(cell))));
-            }
-            column = Some((of, tree.spelling.file_name(Level::Qualifier, &qualifier, STEM_MAX)));
-        }
-        if let Some((of, stem)) = column.as_ref().filter(|_| shows(dir.view, &cell)) {
-            entries.push(version_entry(dir, of, stem, &qualifier, cell));
-        }
+    let (mut entries, ended_before) = stored_entries(tree, dir, family, from, limit)?;
+    if let Some(reached) = ended_before {
+        created.retain(|qualifier| *qualifier <= reached);
     }
     for qualifier in created {
         let entry = cell_entry((dir, tree.spelling), &Arc::new(family.column(qualifier)), None);
@@ -56,7 +45,47 @@ pub(in crate::tree) fn page_inline(
             entries.insert(at, entry);
         }
     }
+    entries.truncate(most);
     Ok(entries)
+}
+
+/// At least `limit` entries of what is stored, fewer at its end; the column that was reached, if more may come.
+fn stored_entries(
+    tree: &Tree,
+    dir: &NodeKey,
+    family: &FamilyPlace,
+    mut from: Option<HistoryFrom>,
+    limit: usize,
+) -> Result<(Vec<Entry>, Option<Qualifier>)> {
+    let passed = from.as_ref().map(|from| from.qualifier.clone());
+    let (table, row, name) = (&family.table, &family.row, &family.family);
+    let (mut entries, mut asked) = (Vec::new(), limit);
+    let mut column: Option<(Arc<ColumnKey>, Vec<u8>)> = None;
+    while entries.len() < limit {
+        let found = stored::existing(tree.backend.list_history(table, row, name, from.as_ref(), asked))?;
+        let found = found.unwrap_or_default();
+        let ended = found.len() < asked;
+        // As for versions: behind a page of what is not shown a larger one.
+        asked = (2 * asked).min(MOST_ENTRIES.max(limit));
+        for (qualifier, cell) in found {
+            if column.as_ref().is_none_or(|(of, _)| of.qualifier != qualifier) {
+                let of = Arc::new(family.column(qualifier.clone()));
+                if passed.as_ref() != Some(&qualifier) {
+                    let newest = tree.backend.newest(&of, dir.view.time_range())?;
+                    entries.extend(newest.map(|cell| cell_entry((dir, tree.spelling), &of, Some(cell))));
+                }
+                column = Some((of, tree.spelling.file_name(Level::Qualifier, &qualifier, STEM_MAX)));
+            }
+            from = Some(HistoryFrom { qualifier: qualifier.clone(), before: Some(cell.timestamp) });
+            if let Some((of, stem)) = column.as_ref().filter(|_| shows(dir.view, &cell)) {
+                entries.push(version_entry(dir, of, stem, &qualifier, cell));
+            }
+        }
+        if ended {
+            return Ok((entries, None));
+        }
+    }
+    Ok((entries, from.map(|from| from.qualifier)))
 }
 
 fn shows(view: View, cell: &CellInfo) -> bool {

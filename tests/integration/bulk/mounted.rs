@@ -3,7 +3,10 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
 use crate::mount::fixture::{Fixture, errno, names};
 
@@ -197,4 +200,75 @@ fn mount_import_of_many_lines_holds_little_memory() {
     // Memtables and caches have their own bounds; the stream had 60 MB.
     println!("{} MB at the most", resident());
     assert!(resident() < 600, "{} MB", resident());
+}
+
+/// A namespace with the tables `live` and `stage`, and an import into `live`.
+fn with_import() -> (Fixture, PathBuf, File) {
+    let fixture = Fixture::empty();
+    let root = fixture.mnt().join("n");
+    for table in ["live", "stage"] {
+        fs::create_dir_all(root.join(table).join(".schema/f")).unwrap();
+    }
+    let file = File::create(root.join("live/.import/jsonl")).unwrap();
+    (fixture, root, file)
+}
+
+fn count(table: &Path) -> String {
+    fs::read_to_string(table.join(".count")).unwrap().trim().to_owned()
+}
+
+fn exchange(one: &Path, other: &Path) {
+    renameat2(AT_FDCWD, one, AT_FDCWD, other, RenameFlags::RENAME_EXCHANGE).unwrap();
+}
+
+#[test]
+fn mount_an_import_goes_on_in_its_table_whatever_that_is_called() {
+    // A batch; and more than is put through the log.
+    for (rows, value) in [(300, "v".to_owned()), (4000, "v".repeat(1000))] {
+        let (fixture, root, mut file) = with_import();
+        let mut write = |part: usize| {
+            let line = |row| format!("{{\"row\":\"{part}-{row:05}\",\"f:a\":\"{value}\"}}\n");
+            (0..rows).for_each(|row| file.write_all(line(row).as_bytes()).unwrap());
+        };
+        write(1);
+        // Another table takes the name.
+        fs::rename(root.join("live"), root.join("old")).unwrap();
+        fs::create_dir_all(root.join("live/.schema/f")).unwrap();
+        assert_eq!(count(&root.join("old")), rows.to_string(), "what was written before is there");
+        write(2);
+        exchange(&root.join("old"), &root.join("stage"));
+        write(3);
+        let renamed = fixture.mnt().join("m");
+        fs::rename(&root, &renamed).unwrap();
+        write(4);
+        drop(file);
+        let counts = ["live", "old", "stage"].map(|table| count(&renamed.join(table)));
+        assert_eq!(counts, ["0", "0", &(4 * rows).to_string()]);
+    }
+}
+
+#[test]
+fn mount_an_import_into_a_table_that_is_replaced_is_refused() {
+    let (fixture, root, mut file) = with_import();
+    fs::rename(root.join("stage"), root.join("live")).unwrap();
+    assert_eq!(errno(file.write_all(b"{\"row\":\"r\",\"f:a\":\"1\"}\n")), libc::ESTALE);
+    assert!(errors(&fixture).contains("another table was renamed over"), "{}", errors(&fixture));
+    drop(file);
+    assert_eq!(count(&root.join("live")), "0");
+}
+
+#[test]
+fn mount_an_export_is_of_the_table_where_it_was_opened() {
+    use std::io::Read;
+    let (_fixture, root, mut file) = with_import();
+    file.write_all(b"{\"row\":\"r\",\"f:a\":\"live\"}\n").unwrap();
+    drop(file);
+    let mut open = File::open(root.join("live/.export/csv")).unwrap();
+    exchange(&root.join("live"), &root.join("stage"));
+    let mut text = String::new();
+    open.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "HBASE_ROW_KEY,f:a\nr,live\n");
+    let mut of_other = String::new();
+    File::open(root.join("live/.export/csv")).unwrap().read_to_string(&mut of_other).unwrap();
+    assert_eq!(of_other, "HBASE_ROW_KEY\n");
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::fixture::{Fixture, errno, names};
+use super::fixture::{Fixture, errno, history, names};
 
 fn declare(fixture: &Fixture, name: &str, attributes: &[(&str, &str)]) {
     let dir = fixture.path("t/.schema/f/.check").join(name);
@@ -239,4 +239,48 @@ fn mount_rm_of_a_check_or_an_index_drops_it_whole() {
     fs::write(fixture.path("t/r/f/age"), "any text").unwrap();
     declare(&fixture, "j", &[("columns", "other"), ("type", "i64")]);
     assert_eq!(names(&checks.join("j")), ["columns", "type"], "nothing is hidden of a new one");
+}
+
+/// As on any filesystem: what an open file holds so far is its own.
+#[test]
+fn mount_a_directory_moves_whatever_a_check_says_of_its_open_files() {
+    let fixture = Fixture::new();
+    declare(&fixture, "doc", &[("columns", "doc,old"), ("type", "json")]);
+    let family = fixture.family("r");
+    fs::write(family.join("old"), "[1]").unwrap();
+    let begin = |name: &str| {
+        let mut file = fs::File::create(fixture.path("t/r/f").join(name)).unwrap();
+        file.write_all(b"{\"a\":").unwrap();
+        file
+    };
+    let close = |file: fs::File| nix::unistd::close(file.into_raw_fd()).err().map_or(0, |e| e as i32);
+    // What becomes right is stored, wherever the file is by then.
+    let mut file = begin("doc");
+    let root = fixture.mnt();
+    for (from, to) in [("default/t/r", "default/t/r2"), ("default/t", "n/t"), ("n", "n2"), ("n2/t", "default/t")] {
+        fs::create_dir_all(root.join(to).parent().unwrap()).unwrap();
+        fs::rename(root.join(from), root.join(to)).unwrap_or_else(|e| panic!("{to}: {e}"));
+    }
+    file.write_all(b"1}").unwrap();
+    assert_eq!(close(file), 0);
+    let moved = fixture.path("t/r2/f");
+    assert_eq!(fs::read_to_string(moved.join("doc")).unwrap(), "{\"a\":1}");
+    assert_eq!(history(&moved.join("old")), ["[1]"]);
+    // What does not is told by the close.
+    fs::rename(fixture.path("t/r2"), fixture.path("t/r")).unwrap();
+    for (name, left) in [("doc", "{\"a\":1}"), ("old", "[1]")] {
+        let file = begin(name);
+        fs::rename(fixture.path("t/r"), fixture.path("t/r2")).unwrap();
+        assert_eq!(close(file), libc::EINVAL, "{name}");
+        assert_eq!(fs::read_to_string(moved.join(name)).unwrap(), left);
+        assert_eq!(history(&moved.join(name)), [left]);
+        fs::rename(fixture.path("t/r2"), fixture.path("t/r")).unwrap();
+    }
+    fs::remove_file(family.join("doc")).unwrap();
+    let file = begin("doc");
+    fs::rename(fixture.path("t/r"), fixture.path("t/r2")).unwrap();
+    assert_eq!(close(file), libc::EINVAL);
+    await_gone(&moved.join("doc"));
+    assert_eq!(names(&moved), ["old"]);
+    assert_eq!(names(&fixture.path("t")), ["r2"]);
 }

@@ -1,6 +1,7 @@
 //! What is bounded, and what a program is told at the bound; and who is let in.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -93,25 +94,37 @@ fn mount_a_row_of_json_with_too_long_a_value_is_efbig_however_it_is_written() {
 
 #[test]
 fn mount_has_at_most_a_hundred_thousand_files_open() {
-    if !is_root() {
-        return;
-    }
     let fixture = Fixture::new();
-    let cell = fixture.family("r").join("q");
-    fs::write(&cell, "value").unwrap();
+    let (family, schema) = (fixture.family("r"), fixture.path("t/.schema/f"));
+    let cell = family.join("q");
+    for file in [&cell, &family.join("kept"), &schema.join("kept")] {
+        fs::write(file, "value").unwrap();
+    }
+    // Where a process may not have so many, others go on.
     let script = "
-import os, sys
+import errno, os, sys
+def refused(name, flags):
+    try:
+        os.open(name, flags)
+        return 0
+    except OSError as e:
+        return e.errno
+family, schema = sys.argv[1:]
+os.chdir(family)
 count = 0
-try:
-    while True:
-        os.open(sys.argv[1], os.O_RDONLY)
-        count += 1
-except OSError as e:
-    print(count, e.errno)
+while (last := refused('q', os.O_RDONLY)) != errno.ENFILE:
+    count += not last
+    if last and os.fork():
+        os.wait()
+        sys.exit()
+    elif last:
+        os.closerange(3, 100100)
+print(count, refused('kept', os.O_WRONLY | os.O_TRUNC), refused('new', os.O_WRONLY | os.O_CREAT), end=' ')
+print(refused(schema + '/kept', os.O_WRONLY | os.O_TRUNC), refused(schema + '/new', os.O_WRONLY | os.O_CREAT))
 ";
     let output = Command::new("sh")
-        .args(["-c", "ulimit -n 100100 && exec python3 -c \"$0\" \"$1\"", script])
-        .arg(&cell)
+        .args(["-c", "ulimit -n $(ulimit -Hn); exec python3 -c \"$0\" \"$1\" \"$2\"", script])
+        .args([&family, &schema])
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -119,9 +132,17 @@ except OSError as e:
         println!("skipped: {}", String::from_utf8_lossy(&output.stderr));
         return;
     }
-    assert_eq!(said, format!("100000 {}", libc::ENFILE));
+    assert_eq!(said, format!("100000 {0} {0} {0} {0}", libc::ENFILE));
     assert!(soon(|| fs::read(&cell).is_ok()), "what the program had open is released");
     assert!(errors(&fixture).contains("100000 files are open on this mount; close some"), "{}", errors(&fixture));
+    // What was refused has changed nothing.
+    assert_eq!(fs::read_to_string(schema.join("kept")).unwrap(), "value");
+    assert_eq!(errno(fs::metadata(schema.join("new"))), libc::ENOENT);
+    assert_eq!(fs::read_to_string(family.join("kept")).unwrap(), "value");
+    fs::File::options().append(true).open(family.join("kept")).unwrap().write_all(b"!").unwrap();
+    assert_eq!(fs::read_to_string(family.join("kept")).unwrap(), "value!");
+    assert_eq!(names(&family), ["kept", "q"]);
+    fs::remove_dir_all(&family).unwrap();
 }
 
 /// A program of a user who is neither root nor the owner.
@@ -332,6 +353,61 @@ impl Drop for Group {
     }
 }
 
+/// A number of the daemon's.
+fn number(fixture: &Fixture, name: &str) -> u64 {
+    let output = fixture.cellfs(&["--json", "stats", fixture.store().to_str().unwrap()]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let numbers: serde_json::Value = serde_json::from_str(&text).unwrap();
+    numbers["daemon"][name].as_u64().unwrap_or_else(|| panic!("{text}"))
+}
+
+#[test]
+fn mount_holds_no_more_nodes_than_it_may_however_they_came() {
+    const MOST: u64 = 1000;
+    let fixture = Fixture::with_options("nodes=1000");
+    let family = fixture.family("r");
+    let held = || number(&fixture, "nodes");
+    // The kernel answers while the next ones come.
+    let most = 2 * MOST;
+    let files: Vec<_> = (0..6000).map(|n| family.join(format!("q{n}"))).collect();
+    files.iter().for_each(|file| drop(fs::File::create(file).unwrap()));
+    assert!(soon(|| held() < most), "{} after they were made", held());
+    files.iter().for_each(|file| drop(fs::metadata(file).unwrap()));
+    assert!(soon(|| held() < most), "{} after they were looked at", held());
+    let open = files.iter().take(1500).map(|file| fs::File::open(file).unwrap()).collect::<Vec<_>>();
+    assert!(held() >= 1500, "who is open stays");
+    drop(open);
+    (0..600).for_each(|n| drop(fs::metadata(&files[n]).unwrap()));
+    assert!(soon(|| held() < most), "{} after many were open", held());
+}
+
+/// With the name of a directory the kernel detaches what is mounted there.
+#[test]
+fn mount_leaves_what_is_mounted_in_it_where_files_are_enough_to_forget() {
+    if !is_root() {
+        return;
+    }
+    let mut fixture = Fixture::new();
+    let (family, other) = (fixture.family("r"), fixture.directory.path().join("other"));
+    (0..3000).for_each(|n| fs::write(family.join(format!("q{n}")), "v").unwrap());
+    fs::write(fixture.family("w").join("q"), "v").unwrap();
+    // All are looked up anew.
+    fixture.unmount();
+    fixture.mount("nodes=1000");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("there"), "mounted").unwrap();
+    let script = "mount --bind \"$0\" \"$1\" || exit 3; ls -l \"$2\" > \"$0/listed\"; cat \"$1/there\"";
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script]).args([&other, &fixture.family("w"), &family]);
+    let output = command.output().unwrap();
+    if output.status.code() == Some(3) {
+        println!("skipped: nothing can be mounted: {}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "mounted", "{output:?}");
+    assert_eq!(fs::read_to_string(other.join("listed")).unwrap().lines().count(), 3001);
+}
+
 #[test]
 fn mount_as_many_nodes_are_held_as_the_memory_of_the_daemon_has_room_for() {
     let Some(group) = Group::new() else {
@@ -339,12 +415,7 @@ fn mount_as_many_nodes_are_held_as_the_memory_of_the_daemon_has_room_for() {
         return;
     };
     let mut fixture = Fixture::new();
-    let most = |fixture: &Fixture| {
-        let output = fixture.cellfs(&["--json", "stats", fixture.store().to_str().unwrap()]);
-        let text = String::from_utf8(output.stdout).unwrap();
-        let numbers: serde_json::Value = serde_json::from_str(&text).unwrap();
-        numbers["daemon"]["nodes_most"].as_u64().unwrap_or_else(|| panic!("{text}"))
-    };
+    let most = |fixture: &Fixture| number(fixture, "nodes_most");
     let before = most(&fixture);
     assert!((10_000..=1_000_000).contains(&before), "{before}");
     fixture.unmount();

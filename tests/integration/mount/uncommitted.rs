@@ -125,3 +125,36 @@ fn mount_makes_one_version_of_a_handle_whose_place_was_renamed() {
     assert_eq!(history(&family.join("x")), ["x", "12"]);
     assert_eq!(history(&family.join("y")), ["1", "x"]);
 }
+
+/// Neither its name, where the directory was, nor its bytes, where that is.
+#[test]
+fn mount_a_file_that_was_refused_leaves_nothing_when_its_directory_moves() {
+    let fixture = Fixture::with_limit(1 << 20);
+    let root = fixture.mnt();
+    fs::create_dir_all(root.join("n/t/.schema/f")).unwrap();
+    fs::create_dir_all(root.join("n/t/.schema/g")).unwrap();
+    let moves = [("n/t/r", "n/t/r2"), ("n/t/r/f", "n/t/r/g"), ("n/t", "n/t2"), ("n", "n2")];
+    for (from, to) in moves {
+        let path = |below: &str| root.join(below);
+        let within = path("n/t/r/f");
+        fs::create_dir_all(&within).unwrap();
+        let mut file = File::create(within.join("ghost")).unwrap();
+        assert_eq!(errno(file.write_all(&vec![b'x'; 1_100_000])), libc::EFBIG);
+        fs::rename(path(from), path(to)).unwrap();
+        let moved = path(to).join(within.strip_prefix(path(from)).unwrap());
+        assert_eq!(names(&moved), ["ghost"], "{to}: it is open");
+        drop(file);
+        let began = std::time::Instant::now();
+        while !names(&moved).is_empty() {
+            assert!(began.elapsed().as_secs() < 10, "{to}: it is there although nothing of it is stored");
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        if from == "n/t" || from == "n" {
+            fs::create_dir_all(root.join("n/t/.schema/f")).unwrap();
+        }
+        fs::create_dir_all(&within).unwrap();
+        assert_eq!(names(&within), Vec::<String>::new(), "{from}: nothing was made there");
+        fs::remove_dir(&within).unwrap();
+        fs::remove_dir(&moved).unwrap();
+    }
+}

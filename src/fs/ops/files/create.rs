@@ -1,12 +1,13 @@
 //! Creating files: cells, and generated ones that are set by what is written.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::fs::base::{Fs, not_permitted};
 use crate::fs::bytes::content::Content;
 use crate::fs::caller::Creator;
 use crate::fs::counts::subject;
-use crate::fs::handles::table::{Handle, OpenFlags, Opened};
+use crate::fs::handles::table::{FileHandle, Handle, OpenFlags, Opened};
 use crate::fs::kinds::text;
 use crate::fs::ops::files::{close, open};
 use crate::fs::requests::{refused, writable};
@@ -48,35 +49,45 @@ pub fn create(fs: &Fs, parent: u64, name: &[u8], creator: Creator, flags: OpenFl
     if !matches!(key.place, Place::Scratch(_)) {
         fs.tree.backend.check_room()?;
     }
-    touch::touch_directory(fs, parent);
-    fs.absent.remove(parent, name);
     let node = fs.nodes.look_up(&key);
     let file = open::new_file(&node);
-    {
-        let mut state = node.state();
-        (state.unlinked, state.refused, state.cell) = (false, None, None);
-        // Who appends to a file that was not there keeps what another makes of it meanwhile.
-        open::empty(fs, &mut state, &file, flags.append.then_some(0));
-        if let Some(session) = &mut state.session {
-            session.file = access::by_creator(fs, &key, creator);
-        }
-    }
-    match &key.place {
-        Place::Cell(column) => fs.tree.uncommitted.add_cell(column),
-        Place::Scratch(place) => {
-            fs.scratch.write(place, &Content::empty(), &commit::scratch_meta(fs, node.state().session.as_deref()))?
-        }
-        _ => {}
-    }
-    let handle = fs.handles.add(Handle::File(file)).inspect_err(|_| fs.forget(node.ino, 1))?;
+    // Order: where no more files can be open nothing is made.
+    let handle = fs.handles.add(Handle::File(Arc::clone(&file))).inspect_err(|_| fs.forget(node.ino, 1))?;
+    touch::touch_directory(fs, parent);
+    fs.absent.remove(parent, name);
+    begin(fs, &key, &file, creator, flags).inspect_err(|_| {
+        drop(close::release(fs, handle));
+        fs.forget(node.ino, 1);
+    })?;
     let state = node.state();
     let attr = attr::attr_of(fs, &node, &key, &state, None);
     let attr = Attr { mtime: state.tell(attr.mtime, || fs.tree.backend.now()), ..attr };
+    drop(state);
+    entry::trim_nodes(fs);
     let is_cell = key.view == View::Plain && matches!(key.place, Place::Cell(_));
     let cached = if is_cell { fs.options.cache_time } else { Duration::ZERO };
     let entry_ttl = family_ttl.map_or(cached, |ttl| ttl.min(cached));
     let entry = EntryReply { attr, entry_ttl, attr_ttl: Duration::ZERO };
     Ok((entry, Opened { handle, keep_cache: true, no_flush: false, direct: false }))
+}
+
+/// The file is there, empty, and has that of its creator.
+fn begin(fs: &Fs, key: &NodeKey, file: &FileHandle, creator: Creator, flags: OpenFlags) -> Result<()> {
+    let mut state = file.node.state();
+    (state.unlinked, state.refused, state.cell) = (false, None, None);
+    // Who appends to a file that was not there keeps what another makes of it meanwhile.
+    open::empty(fs, &mut state, file, flags.append.then_some(0));
+    if let Some(session) = &mut state.session {
+        session.file = access::by_creator(fs, key, creator);
+    }
+    match &key.place {
+        Place::Cell(column) => fs.tree.uncommitted.add_cell(column),
+        Place::Scratch(place) => {
+            fs.scratch.write(place, &Content::empty(), &commit::scratch_meta(fs, state.session.as_deref()))?;
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 fn create_text(fs: &Fs, key: &NodeKey, creator: Creator, flags: OpenFlags) -> Result<(EntryReply, Opened)> {
@@ -88,24 +99,39 @@ fn create_text(fs: &Fs, key: &NodeKey, creator: Creator, flags: OpenFlags) -> Re
     }
     writable::check_row_table(fs, key)?;
     if let Some(entry) = entry::known(fs, key)? {
-        if copied::is_made_by_copy(fs, key)? {
-            return Ok((entry, open::open(fs, entry.attr.ino, OpenFlags { truncate: true, ..flags })?));
-        }
-        if flags.exclusive {
-            fs.forget(entry.attr.ino, 1);
-            return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
-        }
-        return Ok((entry, open::open(fs, entry.attr.ino, flags)?));
+        let opened = open_text(fs, key, entry.attr.ino, flags).inspect_err(|_| fs.forget(entry.attr.ino, 1))?;
+        return Ok((entry, opened));
     }
     if let Place::Schema(place) = &key.place {
         fs.texts.set(place, Vec::new())?;
-        tell_of_scratch(fs, place);
     }
     let entry = entry::entry(fs, key, Some(Facts::text(Vec::new(), fs.now())));
     let node = fs.node(entry.attr.ino)?;
     node.state().created_text = true;
     let file = access::by_creator(fs, key, creator);
-    Ok((entry, text::add_text(fs, node, Vec::new(), flags, Some(file))?))
+    let opened = text::add_text(fs, Arc::clone(&node), Vec::new(), flags, Some(file)).inspect_err(|_| {
+        node.state().created_text = false;
+        fs.forget(entry.attr.ino, 1);
+    });
+    if let Place::Schema(place) = &key.place {
+        if opened.is_err() {
+            fs.texts.remove(place);
+        } else {
+            tell_of_scratch(fs, place);
+        }
+    }
+    Ok((entry, opened?))
+}
+
+/// Opens a generated file that is there.
+fn open_text(fs: &Fs, key: &NodeKey, ino: u64, flags: OpenFlags) -> Result<Opened> {
+    if copied::is_made_by_copy(fs, key)? {
+        return open::open(fs, ino, OpenFlags { truncate: true, ..flags });
+    }
+    if flags.exclusive {
+        return Err(Error::new(ErrorKind::AlreadyExists, "it exists"));
+    }
+    open::open(fs, ino, flags)
 }
 
 /// Whoever mistypes an attribute's name makes a scratch file: it is said. Programs' own begin with a dot or have one.

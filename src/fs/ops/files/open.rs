@@ -59,11 +59,12 @@ fn open_cell(fs: &Fs, node: Arc<Node>, key: &NodeKey, flags: OpenFlags) -> Resul
     let _running = flags.execute.then(|| Running::begin(&node));
     let keep_cache = plain && !node.take_pages_old();
     let file = Arc::new(FileHandle { node, state: FileState::default().into(), is_direct, _running });
+    // Order: where no more files can be open nothing is emptied.
+    let handle = fs.handles.add(Handle::File(Arc::clone(&file)))?;
     if flags.truncate {
         let mut state = file.node.state();
         empty(fs, &mut state, &file, None);
     }
-    let handle = fs.handles.add(Handle::File(Arc::clone(&file)))?;
     keep_lost(fs, &file.node);
     Ok(Opened { handle, keep_cache, no_flush: !changes, direct: is_direct })
 }
