@@ -657,6 +657,26 @@ fn every_example_of_every_help_text_works() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The families that an `alter` has added while a `truncate` was under way.
+#[test]
+fn shell_truncates_a_table_without_undoing_an_alter() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = store(directory.path());
+    session(&backend, "create 't', 'f', SPLITS => ['m']", Echo::Silent, OnError::Stop);
+    let altered: String = (0..150).map(|n| format!("alter 't', 'f{n}'\n")).collect();
+    let other = Arc::clone(&backend);
+    let altering = std::thread::spawn(move || session(&other, &altered, Echo::Silent, OnError::Stop).1);
+    while !altering.is_finished() {
+        let (said, end) = session(&backend, "truncate 't'", Echo::Silent, OnError::Stop);
+        assert_eq!(end, End::Status(0), "{said}");
+    }
+    assert_eq!(altering.join().unwrap(), End::Status(0));
+    let catalogue = backend.catalogue().unwrap();
+    let table = catalogue.tables.values().find(|table| &*table.name.name == "t").unwrap();
+    assert_eq!(table.families.len(), 151);
+    assert!(!table.configuration.keys().any(|key| key.contains("SPLIT")), "{:?}", table.configuration);
+}
+
 /// Lines that came at once, as from a paste or from fast fingers: the terminal gives them in one piece.
 #[test]
 fn every_line_that_was_typed_ahead_is_run() {

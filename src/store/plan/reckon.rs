@@ -118,9 +118,7 @@ fn new_value(
 fn old_and(planner: &Planner<'_>, old: Option<&CellInfo>, delta: &Delta<'_>) -> Result<Vec<u8>> {
     let old = match old {
         Some(cell) if matches!(delta, Delta::Sum(_)) && cell.len() != 8 => return Err(no_long(cell.len())),
-        Some(cell) => {
-            Some(lookup::read_reference(planner.engine, &planner.view, &cell.value, 0, cell.len() as usize)?)
-        }
+        Some(cell) => Some(lookup::read_reference(planner.engine, &planner.view, &cell.value, 0, cell.len() as usize)?),
         None => None,
     };
     match (delta, old) {

@@ -257,7 +257,8 @@ pub fn set_attributes(
     let mut events = events_of(table, &column.row, std::slice::from_ref(&put), origin);
     events.extend(planned::first_ttl(engine, table, std::slice::from_ref(&put)));
     let cells = vec![RowCell { table, row: &column.row, cell: put }];
-    let (seq, written) = apply::commit(&place.planner.view, cells.into_iter(), Judged::Nothing, Some(place.planner.now))?;
+    let (seq, written) =
+        apply::commit(&place.planner.view, cells.into_iter(), Judged::Nothing, Some(place.planner.now))?;
     drop((lock, declared));
     apply::settle(engine, seq, apply::durability(engine, table))?;
     engine.subscribers.announce(&events);

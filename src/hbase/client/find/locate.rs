@@ -81,8 +81,9 @@ impl Cluster {
             ..ScanRequest::default()
         };
         let to = (&meta.server, Service::Client);
-        let answer =
-            self.call(to, ("Scan", &request), Priority::Meta, tries.left_to_read()).inspect_err(|e| self.blame(&meta, e))?;
+        let answer = self
+            .call(to, ("Scan", &request), Priority::Meta, tries.left_to_read())
+            .inspect_err(|e| self.blame(&meta, e))?;
         let mut cells = answer.cells()?;
         for outcome in answer.message::<ScanResponse>()?.results {
             cells.extend(outcome.cell.into_iter().map(Cell::from));
@@ -118,8 +119,9 @@ impl Cluster {
         let get = Get { row: table_key(table), column, ..Get::default() };
         let request = GetRequest { region: meta.specifier(), get };
         let to = (&meta.server, Service::Client);
-        let answer =
-            self.call(to, ("Get", &request), Priority::Meta, tries.left_to_read()).inspect_err(|e| self.blame(&meta, e))?;
+        let answer = self
+            .call(to, ("Get", &request), Priority::Meta, tries.left_to_read())
+            .inspect_err(|e| self.blame(&meta, e))?;
         let found: GetResponse = answer.message()?;
         let mut cells = crate::hbase::client::wire::cell::of_outcome(
             found.result.unwrap_or_default(),
