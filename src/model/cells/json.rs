@@ -38,7 +38,8 @@ pub fn split_column_name(name: &str) -> Result<(String, Qualifier), String> {
 /// What stands before the base64 of a qualifier.
 const BASE64: &str = "base64,";
 
-/// One cell of a row: row, family, qualifier, timestamp, value or kind of tombstone, TTL.
+/// One cell of a row: row, family, qualifier, timestamp, value or kind of tombstone, TTL; of a version that is kept as
+/// deleted also when it was.
 pub fn cell_json(row: &[u8], cell: &Cell) -> Json {
     let mut object = Map::new();
     object.insert("row".into(), json_bytes(row));
@@ -51,6 +52,9 @@ pub fn cell_json(row: &[u8], cell: &Cell) -> Json {
     };
     if let Some(ttl) = cell.tags.ttl_ms {
         object.insert("ttl".into(), json!(ttl));
+    }
+    if let Some(at) = cell.tags.ended_at {
+        object.insert("deleted".into(), json!(at.0));
     }
     Json::Object(object)
 }

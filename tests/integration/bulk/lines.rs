@@ -324,3 +324,45 @@ fn bulk_a_cell_that_would_not_live_is_refused_on_every_way_in() {
     }
     assert_eq!(stored.refused(&["scan", "STORE", "t", "--raw"], 1), "", "nothing is there");
 }
+
+/// A row of more cells than one step takes: its tombstone stands before them, and hides them all.
+#[test]
+fn bulk_put_takes_back_a_deleted_row_as_deleted() {
+    let stored = Stored::new();
+    let line = |n: usize| format!("{{\"row\":\"r\",\"f:{n:04}\":\"v\"}}\n");
+    stored.write("in.jsonl", (0..1500).map(line).collect::<String>());
+    stored.done(&["import", "STORE", "t", "in.jsonl"]);
+    stored.done(&["deleteall", "STORE", "t", "r"]);
+    stored.done(&["create", "STORE", "copy", "f", "g"]);
+    let printed = stored.done(&["--json", "scan", "STORE", "t", "--raw", "--versions", "9"]);
+    assert!(stored.fed(&["--json", "put", "STORE", "copy", "-"], printed.as_bytes()).status.success());
+    assert_eq!(stored.refused(&["scan", "STORE", "copy"], 1), "", "nothing is shown");
+    assert_eq!(stored.done(&["--json", "scan", "STORE", "copy", "--raw", "--versions", "9"]), printed);
+    // The tombstone of one row says nothing of the next one.
+    let rest = "{\"row\":\"s\",\"family\":\"f\",\"qualifier\":\"q\",\"value\":\"v\",\"timestamp\":1}\n";
+    assert!(stored.fed(&["--json", "put", "STORE", "copy", "-"], (printed + rest).as_bytes()).status.success());
+    assert_eq!(stored.done(&["scan", "STORE", "copy"]), "s\tf:q\t1\tv\n");
+}
+
+/// What an import has brought back as deleted is so in every way to take it further.
+#[test]
+fn bulk_a_version_that_is_kept_as_deleted_stays_it_from_scan_to_put() {
+    let stored = Stored::new();
+    stored.done(&["put", "STORE", "t", "r", "f:q", "secret"]);
+    stored.done(&["delete", "STORE", "t", "r", "f:q"]);
+    stored.done(&["export", "--history", "STORE", "t", "-o", "kept.jsonl"]);
+    for table in ["u", "v", "w"] {
+        stored.done(&["create", "STORE", table, "f"]);
+    }
+    stored.done(&["import", "STORE", "u", "kept.jsonl"]);
+    let printed = stored.done(&["--json", "scan", "--raw", "STORE", "u"]);
+    assert!(printed.contains("\"deleted\":"), "{printed}");
+    assert!(stored.fed(&["--json", "put", "STORE", "v", "-"], printed.as_bytes()).status.success());
+    assert!(stored.fed(&["import", "STORE", "w", "-"], printed.as_bytes()).status.success());
+    for table in ["v", "w"] {
+        assert_eq!(stored.refused(&["scan", "STORE", table], 1), "", "{table} shows it");
+        assert_eq!(stored.done(&["--json", "scan", "--raw", "STORE", table]), printed);
+        let listed = stored.done(&["undelete", "--list", "STORE", &format!("{table}/r/f/q")]);
+        assert_eq!(listed.lines().count(), 1, "{listed}");
+    }
+}
