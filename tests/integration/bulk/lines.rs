@@ -243,10 +243,13 @@ fn bulk_what_is_missing_is_said_with_the_way_to_make_it() {
         (&["export", "STORE", "none"], "table none does not exist"),
         (&["export", "STORE", "t", "-o", "absent/file.csv"], "absent/file.csv"),
         (&["export", "--history", "STORE", "t", "-o", "t.csv"], "jsonl"),
+        (&["export", "--history", "STORE", "t", "h", "-o", "t.jsonl"], "table t has no family h; it has f, g"),
+        (&["export", "--history", "STORE", "t", "--by", "i=v", "-o", "t.jsonl"], "--by"),
     ] {
         let said = stored.refused(args, 2);
         assert!(said.contains(wanted), "{args:?}: {said}");
     }
+    assert_eq!(lines_of(&stored.path("t.jsonl")).len(), 2, "what is refused leaves files as they are");
     stored.done(&["alter", "STORE", "t", "--set", "READONLY=true"]);
     let said = stored.refused(&["import", "STORE", "t", "t.jsonl"], 2);
     assert!(said.contains("READONLY"), "{said}");
@@ -365,4 +368,17 @@ fn bulk_a_version_that_is_kept_as_deleted_stays_it_from_scan_to_put() {
         let listed = stored.done(&["undelete", "--list", "STORE", &format!("{table}/r/f/q")]);
         assert_eq!(listed.lines().count(), 1, "{listed}");
     }
+}
+
+#[test]
+fn bulk_a_history_of_no_rows_is_empty() {
+    let stored = Stored::new();
+    for row in ["a", "b", "c"] {
+        stored.done(&["put", "STORE", "t", row, "f:q", "v"]);
+    }
+    for stop in ["a", "b"] {
+        assert_eq!(stored.done(&["export", "--history", "STORE", "t", "--start", "b", "--stop", stop]), "");
+    }
+    let line = stored.done(&["export", "--history", "STORE", "t", "--start", "b", "--stop", "c"]);
+    assert!(line.starts_with("{\"row\":\"b\"") && line.lines().count() == 1, "{line}");
 }
