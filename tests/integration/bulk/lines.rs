@@ -382,3 +382,28 @@ fn bulk_a_history_of_no_rows_is_empty() {
     let line = stored.done(&["export", "--history", "STORE", "t", "--start", "b", "--stop", "c"]);
     assert!(line.starts_with("{\"row\":\"b\"") && line.lines().count() == 1, "{line}");
 }
+
+/// A byte of 0 is text, and takes six in a text of JSON.
+#[test]
+fn bulk_an_export_of_long_values_is_no_longer_than_base64() {
+    let stored = Stored::new();
+    let (zeros, text) = (vec![0; 3 << 20], "a line of text\n".repeat(1 << 13));
+    for (column, value) in [("f:zeros", zeros.as_slice()), ("f:text", text.as_bytes())] {
+        assert!(stored.fed(&["put", "STORE", "t", "r", column, "-"], value).status.success());
+    }
+    stored.done(&["create", "STORE", "u", "f"]);
+    for name in ["jsonl", "json"] {
+        let file = format!("out.{name}");
+        stored.done(&["export", "STORE", "t", "-o", &file]);
+        let written = fs::read_to_string(stored.path(&file)).unwrap();
+        assert!(written.len() < 5 << 20, "{name}: {} bytes", written.len());
+        assert!(written.contains("a line of text\\na line"), "{name}: text stays text");
+        stored.done(&["truncate", "STORE", "u"]);
+        stored.done(&["import", "STORE", "u", &file]);
+        for (column, value) in [("f:zeros", zeros.as_slice()), ("f:text", text.as_bytes())] {
+            assert!(stored.run(&["get", "STORE", "u", "r", column, "--value"]).stdout == value, "{name}: {column}");
+        }
+    }
+    let printed = stored.run(&["scan", "--json", "STORE", "t"]).stdout;
+    assert!(printed.len() < 5 << 20 && stored.fed(&["put", "--json", "STORE", "u", "-"], &printed).status.success());
+}
