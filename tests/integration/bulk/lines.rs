@@ -407,3 +407,76 @@ fn bulk_an_export_of_long_values_is_no_longer_than_base64() {
     let printed = stored.run(&["scan", "--json", "STORE", "t"]).stdout;
     assert!(printed.len() < 5 << 20 && stored.fed(&["put", "--json", "STORE", "u", "-"], &printed).status.success());
 }
+
+#[test]
+fn bulk_a_line_of_white_space_is_a_row_of_tsv() {
+    let stored = Stored::new();
+    stored.done(&["put", "STORE", "t", " ", "f:a", " "]);
+    stored.done(&["export", "STORE", "t", "-o", "out.tsv"]);
+    stored.done(&["create", "STORE", "u", "f"]);
+    stored.write("more.tsv", fs::read_to_string(stored.path("out.tsv")).unwrap() + "\n\r\nr\tv\n");
+    assert_eq!(stored.done(&["import", "STORE", "u", "more.tsv"]), "imported 2 cells of 2 rows\n");
+    assert_eq!(stored.done(&["get", "STORE", "u", " ", "--value"]), " ");
+}
+
+/// The rest of its row is taken, and each line has its own reason.
+#[test]
+fn bulk_a_line_that_a_check_refuses_is_left_out_alone() {
+    let stored = Stored::new();
+    stored.done(&["create-check", "STORE", "t", "f", "age", "--columns", "age", "--type", "i64"]);
+    let line = |row: &str, column: &str, value: &str| format!("{{\"row\":\"{row}\",\"f:{column}\":\"{value}\"}}\n");
+    let bad = line("r", "age", "x");
+    let lines = [
+        line("q", "age", "1"),
+        line("r", "age", "7"),
+        line("r", "name", "bob"),
+        bad.clone(),
+        line("r", "city", "bern"),
+        line("s", "age", "y"),
+        line("s", "age", "z"),
+    ];
+    stored.write("in.jsonl", lines.concat());
+    let output = stored.run(&["import", "STORE", "t", "in.jsonl", "--on-error", "aside"]);
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("imported 4 cells of 2 rows") && said.contains("3 lines"), "{said}");
+    assert!(said.contains("line 4: ") && said.contains("`x`") && !said.contains("line 2:"), "{said}");
+    assert_eq!(scan(&stored), ["q f:age 1", "r f:age 7", "r f:city bern", "r f:name bob"]);
+    assert_eq!(fs::read_to_string(stored.path("aside")).unwrap(), bad + &lines[5] + &lines[6]);
+    // Without the option it stops at that line; what stands before it is there.
+    stored.done(&["truncate", "STORE", "t"]);
+    let said = stored.refused(&["import", "STORE", "t", "in.jsonl"], 2);
+    assert!(said.contains("line 4: ") && said.contains("before it are imported"), "{said}");
+    assert_eq!(scan(&stored), ["q f:age 1", "r f:age 7", "r f:name bob"]);
+}
+
+/// Under HBase's rules a tombstone hides what has its time, also what is put later.
+#[test]
+fn bulk_what_comes_behind_a_null_is_there_under_the_rules_of_both() {
+    let stored = Stored::new();
+    stored.done(&["shell", "STORE", "-n", "-e", "create 'h', 'f', 'g'"]);
+    let lines = [
+        r#"{"row":"r1","f:q":null,"g:q":"beside"}"#,
+        r#"{"row":"r2","f:q":"x"}"#,
+        r#"{"row":"r2","f:q":null}"#,
+        r#"{"row":"r2","f:q":"again"}"#,
+        r#"{"row":"r3","f:q":"x"}"#,
+        r#"{"row":"r3","f:q":null}"#,
+        r#"{"row":"r4","f:a":"x","f:b":"x"}"#,
+        r#"{"row":"r4","f:":null,"type":"DeleteFamily"}"#,
+        r#"{"row":"r4","f:b":"again"}"#,
+        r#"{"row":"r4","f:b":null}"#,
+        r#"{"row":"r4","f:b":"for good"}"#,
+    ];
+    stored.write("in.jsonl", lines.map(|line| line.to_owned() + "\n").concat());
+    for table in ["t", "h"] {
+        stored.done(&["put", "STORE", table, "r1", "f:q", "before"]);
+        // Once more: it comes to the same.
+        for _ in 0..2 {
+            stored.done(&["import", "STORE", table, "in.jsonl"]);
+            let found = stored.done(&["scan", "STORE", table]);
+            let values: Vec<&str> = found.lines().filter_map(|line| line.rsplit('\t').next()).collect();
+            assert_eq!(values, ["beside", "again", "for good"], "{table}: {found}");
+        }
+    }
+}
