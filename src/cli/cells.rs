@@ -200,6 +200,11 @@ fn read_spec(subject: &Subject, columns: &[std::ffi::OsString], args: ReadArgs) 
 }
 
 pub fn get(args: GetArgs, json: bool) -> Result<Answer> {
+    if args.value && json {
+        return Err(given::wrong(
+            "--value prints the bytes of a value, and --json a line a cell: leave one of them out",
+        ));
+    }
     let (mut subject, rest) = Subject::of(&args.store, &args.rest)?;
     let mut rest = rest.into_iter();
     let row = match subject.row.take() {
