@@ -62,7 +62,8 @@ pub fn refusal(bad: &Bad<'_>) -> Error {
 /// Of a record of which so many bytes are not all.
 pub(super) fn too_long(line: u64, most: usize) -> Error {
     let text = format!(
-        "line {line}: it has more than {} MiB (a quote that is not closed, or another format?); {}",
+        "line {line}: it has more than {} MiB (a quote that is not closed, or another format? cellfs import takes 256 MiB a \
+         line, cellfs copy values of any length); {}",
         most >> 20,
         before(line, Counted::Lines)
     );

@@ -1,5 +1,7 @@
 //! Changes on their way to the store: many rows in one step.
 
+use std::collections::BTreeMap;
+
 use crate::model::{DeleteMarker, ManyRows, Mutation, Origin, PutCell, RowKey, TableName};
 
 use super::read::change::{Change, Changes};
@@ -14,9 +16,12 @@ const WAITING: usize = 10_000;
 #[derive(Default)]
 struct Row {
     key: RowKey,
-    puts: Vec<PutCell>,
-    restores: Vec<PutCell>,
+    /// Each with the number of its record in [`Batch::sources`].
+    puts: Vec<(usize, PutCell)>,
+    restores: Vec<(usize, PutCell)>,
     deletes: Vec<DeleteMarker>,
+    /// Of what was taken of them, in that order.
+    taken: Vec<usize>,
     /// Numbers of the first and the last of them in [`Batch::sources`].
     sources: (usize, usize),
 }
@@ -96,8 +101,8 @@ impl Batch {
         for change in changes.changes {
             self.bytes += change.bytes();
             match change {
-                Change::Put(put) if put.ended_at.is_some() => row.restores.push(put),
-                Change::Put(put) => row.puts.push(put),
+                Change::Put(put) if put.ended_at.is_some() => row.restores.push((source, put)),
+                Change::Put(put) => row.puts.push((source, put)),
                 Change::Delete(marker) => self.waiting.push(marker),
                 Change::DeleteNow(marker) => {
                     self.hides = true;
@@ -133,10 +138,11 @@ impl Batch {
     pub fn take(&mut self, table: &TableName) -> ManyRows {
         let rows = self.rows.iter_mut().map(|row| {
             let mut mutations = Vec::with_capacity(1);
+            row.taken = row.puts.iter().chain(&row.restores).map(|(source, _)| *source).collect();
             if !row.puts.is_empty() {
-                mutations.push(Mutation::Put(std::mem::take(&mut row.puts)));
+                mutations.push(Mutation::Put(row.puts.drain(..).map(|(_, put)| put).collect()));
             }
-            mutations.extend(row.restores.drain(..).map(|put| Mutation::Restore(Box::new(put))));
+            mutations.extend(row.restores.drain(..).map(|(_, put)| Mutation::Restore(Box::new(put))));
             // Each by itself: a tombstone of a family takes the place of those before it in one Delete.
             mutations.extend(row.deletes.drain(..).map(|marker| Mutation::Delete(vec![marker])));
             (row.key.clone(), mutations)
@@ -144,15 +150,43 @@ impl Batch {
         ManyRows { table: table.clone(), rows: rows.collect(), durability: None, origin: Origin::default() }
     }
 
-    /// The records of a row of it, by its number, in their order.
-    pub fn records(&self, row: usize) -> Vec<Refused<'_>> {
-        let start = |number: usize| number.checked_sub(1).map_or(0, |before| self.sources[before].end);
-        let numbers = self.rows.get(row).map_or(0..=0, |row| row.sources.0..=row.sources.1);
-        let record = |number: usize| {
-            let source = self.sources.get(number)?;
-            Some((source.line, &self.text[start(number)..source.end]))
-        };
-        numbers.filter_map(record).collect()
+    /// What was taken of a row, record by record in their order, each with the number of its record. Tombstones follow: some
+    /// of them have waited for the end of the row.
+    pub fn apart(&self, row: usize, mutations: &[Mutation]) -> Vec<(usize, Vec<Mutation>)> {
+        let Some(row) = self.rows.get(row) else { return Vec::new() };
+        if row.sources.0 == row.sources.1 {
+            return vec![(row.sources.0, mutations.to_vec())];
+        }
+        let (mut parts, mut deletes) = (BTreeMap::<usize, Vec<Mutation>>::new(), Vec::new());
+        let mut sources = row.taken.iter().copied();
+        let mut next = || sources.next().unwrap_or(row.sources.1);
+        for mutation in mutations {
+            match mutation {
+                Mutation::Put(cells) => {
+                    for cell in cells {
+                        let part = parts.entry(next()).or_default();
+                        match part.last_mut() {
+                            Some(Mutation::Put(cells)) => cells.push(cell.clone()),
+                            _ => part.push(Mutation::Put(vec![cell.clone()])),
+                        }
+                    }
+                }
+                Mutation::Restore(_) => parts.entry(next()).or_default().push(mutation.clone()),
+                _ => deletes.push(mutation.clone()),
+            }
+        }
+        let mut parts: Vec<_> = parts.into_iter().collect();
+        if !deletes.is_empty() {
+            parts.push((row.sources.1, deletes));
+        }
+        parts
+    }
+
+    /// A record of it, by its number.
+    pub fn record(&self, number: usize) -> Option<Refused<'_>> {
+        let start = number.checked_sub(1).map_or(0, |before| self.sources[before].end);
+        let source = self.sources.get(number)?;
+        Some((source.line, &self.text[start..source.end]))
     }
 
     /// Begins the next one; what waits for the end of a row still does.

@@ -7,11 +7,11 @@
 
 use super::Out;
 use super::json::line;
-use crate::Result;
 use crate::backend::{Backend, HistoryFrom, RowListing, Versions};
 use crate::model::{
     Cell, CellInfo, CellKind, Columns, Piece, Qualifier, RowKey, Scan, TableSchema, Tags, Tells, TimeRange,
 };
+use crate::{Error, ErrorKind, Result};
 
 /// Rows, and versions of a row, that are looked at in one step.
 const PAGE: usize = 1000;
@@ -27,10 +27,22 @@ pub fn history(backend: &dyn Backend, scan: &Scan, out: &mut Out, give: GiveOut<
         // Says what is missing.
         return backend.scan_pieces(scan, &mut |_| Ok(()));
     };
+    check_families(scan, table)?;
     if table.families.values().any(|family| !family.rules.new_version_behavior) {
         tombstones(backend, scan, table, out, give)?;
     }
     rows(backend, scan, out, give)
+}
+
+/// Refuses families that are not there, as a scan does.
+fn check_families(scan: &Scan, table: &TableSchema) -> Result<()> {
+    let Some(lacking) = scan.read.columns.keys().find(|family| !table.families.contains_key(*family)) else {
+        return Ok(());
+    };
+    let known: Vec<&str> = table.families.keys().map(String::as_str).collect();
+    let (name, lacking) = (&scan.table, lacking.escape_debug());
+    let text = format!("table {name} has no family {lacking}; it has {}", known.join(", "));
+    Err(Error::new(ErrorKind::NoSuchFamily, text))
 }
 
 /// Tombstones of the families in which they hide by their timestamps.
@@ -72,6 +84,9 @@ fn has(columns: &Columns, family: &str, qualifier: &Qualifier) -> bool {
 /// Live and kept versions of all rows.
 fn rows(backend: &dyn Backend, scan: &Scan, out: &mut Out, give: GiveOut<'_>) -> Result<()> {
     let mut after = None;
+    if !scan.stop.is_empty() && scan.stop <= scan.start {
+        return Ok(());
+    }
     if !scan.start.is_empty() {
         row(backend, scan, &scan.start, out, give)?;
         after = Some(scan.start.clone());

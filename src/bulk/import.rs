@@ -3,7 +3,10 @@
 //! Holds a batch, a record and a piece of the stream. All of it that says no timestamp has the same one, chosen at the
 //! beginning: what is read and written again, after a crash for example, changes nothing (HBase: ImportTsv).
 
-use std::collections::BTreeSet;
+mod families;
+mod plan;
+mod times;
+
 use std::sync::Arc;
 
 use super::Format;
@@ -14,33 +17,17 @@ use super::parquet::read::Rows;
 use super::reached::{Position, Reached, Tally};
 use super::read::array::Array;
 use super::read::change::{Changes, Fault, Terms};
-use super::read::delimited::{Columns, Empty};
+use super::read::delimited::Columns;
 use super::read::records::{Reader, shape};
 use super::read::split::{Shape, Span, Splitter};
-use super::target::families_of;
 use crate::backend::Backend;
 use crate::model::row_key::{Recipe, parse_fields};
-use crate::model::{FileTime, Mutation, TableName, Timestamp};
+use crate::model::{ManyRows, Mutation, RowMutations, TableName};
 use crate::{Error, ErrorKind, Result};
 
-/// What is to be imported, and how it is read.
-pub struct Plan {
-    pub table: TableName,
-    pub format: Format,
-    /// Of `csv` and `tsv`; `None`: the first line names them.
-    pub columns: Option<Columns>,
-    pub empty: Empty,
-    /// Of what says no timestamp itself.
-    pub time: Timestamp,
-    /// Of the same, where the timestamp is none that somebody has chosen: see [`super::import_mtime`].
-    pub mtime: Option<FileTime>,
-    /// Rows are given by the fields of this recipe.
-    pub recipe: Option<Recipe>,
-    /// Longest record in bytes.
-    pub record_max: usize,
-    /// Where in the stream it goes on.
-    pub from: Position,
-}
+use families::Families;
+pub use plan::Plan;
+use times::Times;
 
 /// Line, or row, and bytes of a record.
 type Record<'r> = (u64, &'r [u8]);
@@ -60,9 +47,8 @@ pub struct Import {
     record_max: usize,
     batch: Batch,
     loads: Loads,
-    families: BTreeSet<String>,
-    /// The families were asked for since a batch was written.
-    has_looked: bool,
+    families: Families,
+    times: Times,
     tally: Tally,
     /// All before it is in the batch, or not to be taken.
     batched: Reached,
@@ -77,7 +63,8 @@ pub struct Import {
 impl Import {
     /// Refuses a table that is not there or takes no writes, and columns of families that it lacks.
     pub fn new(backend: Arc<dyn Backend>, plan: Plan) -> Result<Self> {
-        let mut import = Self {
+        let families = Families::of(backend.as_ref(), &plan.table)?;
+        let import = Self {
             terms: Terms { time: plan.time, mtime: plan.mtime, value_limit: backend.value_limit() },
             counted: if plan.format == Format::Parquet { Counted::Rows } else { Counted::Lines },
             splitter: Splitter::new(shape(plan.format), (plan.from.bytes, plan.from.lines)).within(plan.from.array),
@@ -88,16 +75,15 @@ impl Import {
             record_max: plan.record_max,
             batch: Batch::default(),
             loads: Loads::default(),
-            families: BTreeSet::new(),
-            has_looked: false,
+            families,
+            times: Times::default(),
             tally: Tally::default(),
             batched: Reached { at: plan.from, tally: Tally::default() },
             done: Reached { at: plan.from, tally: Tally::default() },
             began: plan.from.bytes,
             unended: None,
         };
-        import.look()?;
-        import.check_columns().map_err(|text| Error::new(ErrorKind::NoSuchFamily, text))?;
+        import.families.check_columns(import.columns()).map_err(|text| Error::new(ErrorKind::NoSuchFamily, text))?;
         Ok(import)
     }
 
@@ -207,12 +193,12 @@ impl Import {
     }
 
     fn note_unended(&mut self, rest: Option<&Span>) {
-        let is_one = |span: &&Span| !self.splitter.bytes()[span.range.clone()].trim_ascii().is_empty();
+        let is_one = |span: &&Span| !self.reader.is_blank(&self.splitter.bytes()[span.range.clone()]);
         self.unended = rest.filter(|_| self.reader.takes_cut()).filter(is_one).map(|span| span.line);
     }
 
     fn record(&mut self, span: &Span, tell: TellBad<'_>) -> Result<()> {
-        if !self.splitter.bytes()[span.range.clone()].trim_ascii().is_empty() {
+        if !self.reader.is_blank(&self.splitter.bytes()[span.range.clone()]) {
             let changes = self.read(span);
             self.take_span(changes, span, tell)?;
         }
@@ -234,7 +220,7 @@ impl Import {
         }
         match self.reader.read((span.line, text), &self.terms)? {
             Some(changes) => self.judged(changes).map(Some),
-            None => self.check_columns().map_err(Fault::whole).map(|()| None),
+            None => self.families.check_columns(self.columns()).map_err(Fault::whole).map(|()| None),
         }
     }
 
@@ -244,9 +230,11 @@ impl Import {
             let key = parse_fields(&changes.row).and_then(|fields| recipe.encode(&fields));
             changes.row = key.map_err(|e| Fault::whole(e.message))?;
         }
-        let mut families = changes.changes.iter().map(super::read::change::Change::family);
-        if let Some(lacking) = families.find(|family| !self.families.contains(*family)).map(str::to_owned) {
-            self.look_again(&lacking)?;
+        for change in &mut changes.changes {
+            self.families.check(self.backend.as_ref(), change.family())?;
+            if self.families.is_classic(change.family()) {
+                self.times.set(&changes.row, change, self.terms.time);
+            }
         }
         Ok(changes)
     }
@@ -337,7 +325,7 @@ impl Import {
             }
         }
         self.batch.clear();
-        self.has_looked = false;
+        self.families.has_looked = false;
         if self.batch.is_whole() {
             // Less what the store has refused of the batch.
             self.done = Reached { at: self.batched.at, tally: self.tally };
@@ -345,24 +333,47 @@ impl Import {
         Ok(())
     }
 
-    fn write_each(&mut self, many: crate::model::ManyRows, tell: TellBad<'_>) -> Result<()> {
+    fn write_each(&mut self, many: ManyRows, tell: TellBad<'_>) -> Result<()> {
         for (number, row) in many.each().enumerate() {
             if row.mutations.is_empty() {
                 continue;
             }
-            let cells = row.mutations.iter().map(Mutation::cells).sum::<usize>() as u64;
-            let Err(e) = self.backend.mutate(row, None) else { continue };
-            if !e.kind.is_of_what_is_put() {
-                return Err(e.context(self.not_written()));
+            let Some(e) = self.refused(row.clone())? else { continue };
+            let parts = self.batch.apart(number, &row.mutations);
+            if let [(source, mutations)] = parts.as_slice() {
+                self.refuse_stored((*source, mutations), &e, tell)?;
+                self.tally.rows = self.tally.rows.saturating_sub(1);
+                continue;
             }
-            self.tally.rows = self.tally.rows.saturating_sub(1);
-            self.tally.cells = self.tally.cells.saturating_sub(cells);
-            for (line, record) in self.batch.records(number) {
-                let fault = Fault::whole(e.message.clone());
-                let bad = Bad { counted: self.counted, line, fault, record };
-                tell(&bad)?;
-                self.tally.bad += bad.units();
+            let mut is_taken = false;
+            for (source, mutations) in parts {
+                let part = RowMutations { mutations: mutations.clone(), ..row.clone() };
+                match self.refused(part)? {
+                    Some(e) => self.refuse_stored((source, &mutations), &e, tell)?,
+                    None => is_taken = true,
+                }
             }
+            self.tally.rows = self.tally.rows.saturating_sub(u64::from(!is_taken));
+        }
+        Ok(())
+    }
+
+    /// Why the store does not take these changes, where that is their fault.
+    fn refused(&self, row: RowMutations) -> Result<Option<Error>> {
+        match self.backend.mutate(row, None) {
+            Ok(_) => Ok(None),
+            Err(e) if e.kind.is_of_what_is_put() => Ok(Some(e)),
+            Err(e) => Err(e.context(self.not_written())),
+        }
+    }
+
+    /// Tells of a record of the batch that the store has refused.
+    fn refuse_stored(&mut self, (source, mutations): (usize, &[Mutation]), e: &Error, tell: TellBad<'_>) -> Result<()> {
+        self.tally.cells = self.tally.cells.saturating_sub(mutations.iter().map(Mutation::cells).sum::<usize>() as u64);
+        if let Some((line, record)) = self.batch.record(source) {
+            let bad = Bad { counted: self.counted, line, fault: Fault::whole(e.message.clone()), record };
+            tell(&bad)?;
+            self.tally.bad += bad.units();
         }
         Ok(())
     }
@@ -373,28 +384,5 @@ impl Import {
         let cut = self.unended.filter(|line| *line > done);
         let cut = cut.map_or_else(String::new, |line| format!(", and of {unit} {line} what had come by a close"));
         format!("behind {unit} {done}, up to which all is imported{cut}")
-    }
-
-    /// Asks which families the table has.
-    fn look(&mut self) -> Result<()> {
-        families_of(self.backend.as_ref(), &self.table).map(|families| self.families = families)
-    }
-
-    /// A family that was not there may have been declared meanwhile; asked once a batch.
-    fn look_again(&mut self, family: &str) -> std::result::Result<(), Fault> {
-        if !std::mem::replace(&mut self.has_looked, true) {
-            self.look().map_err(|e| Fault::whole(e.message))?;
-        }
-        if self.families.contains(family) { Ok(()) } else { Err(Fault::whole(self.lacks(family))) }
-    }
-
-    fn lacks(&self, family: &str) -> String {
-        let (table, family) = (&self.table, family.escape_debug());
-        format!("table {table} has no family {family}; declare it: cellfs alter STORE {table} {family}")
-    }
-
-    fn check_columns(&self) -> std::result::Result<(), String> {
-        let mut families = self.columns().into_iter().flat_map(Columns::families);
-        families.find(|family| !self.families.contains(*family)).map_or(Ok(()), |family| Err(self.lacks(family)))
     }
 }

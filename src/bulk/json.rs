@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use super::{Out, Writer};
 use crate::Result;
 use crate::backend::{Change, Committed};
-use crate::model::{Cell, CellKind, Cells, Piece, RowKey, SeqNo, column_name, json_bytes};
+use crate::model::{Cell, CellKind, Cells, Piece, RowKey, SeqNo, column_name, json_bytes, json_text};
 
 /// A line a cell.
 #[derive(Default)]
@@ -76,11 +76,11 @@ fn write_text(text: &str, out: &mut Out) {
     let _ = serde_json::to_writer(out, text);
 }
 
-/// UTF-8 as text, anything else as `{"base64": ...}`.
+/// As [`json_bytes`].
 fn write_bytes(bytes: &[u8], out: &mut Out) {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => write_text(text, out),
-        Err(_) => out.extend(json_bytes(bytes).to_string().into_bytes()),
+    match json_text(bytes) {
+        Some(text) => write_text(text, out),
+        None => out.extend(json_bytes(bytes).to_string().into_bytes()),
     }
 }
 

@@ -5,4 +5,5 @@
 
 pub mod outline;
 pub mod read;
+mod value;
 pub mod write;

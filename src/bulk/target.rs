@@ -1,6 +1,6 @@
 //! What an import asks of the table that it goes to.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crate::backend::Backend;
 use crate::model::{FileTime, TableName, Timestamp};
@@ -28,8 +28,8 @@ pub fn import_mtime(backend: &dyn Backend, time: Timestamp) -> Option<FileTime> 
     (time > now).then(|| now.into())
 }
 
-/// The families of a table that takes what is imported.
-pub(super) fn families_of(backend: &dyn Backend, name: &TableName) -> Result<BTreeSet<String>> {
+/// The families of a table that takes what is imported; of each whether its tombstones hide by their timestamps alone.
+pub(super) fn families_of(backend: &dyn Backend, name: &TableName) -> Result<BTreeMap<String, bool>> {
     let catalogue = backend.catalogue()?;
     let table = catalogue.tables.get(name).ok_or_else(|| {
         let text = format!("table {name} does not exist; make it: cellfs create STORE {name} FAMILY...");
@@ -39,5 +39,5 @@ pub(super) fn families_of(backend: &dyn Backend, name: &TableName) -> Result<BTr
         let text = format!("table {name} is READONLY; alter it to import into it");
         return Err(Error::new(ErrorKind::ReadOnlyTable, text));
     }
-    Ok(table.families.keys().cloned().collect())
+    Ok(table.families.iter().map(|(name, family)| (name.clone(), !family.rules.new_version_behavior)).collect())
 }

@@ -200,6 +200,11 @@ fn read_spec(subject: &Subject, columns: &[std::ffi::OsString], args: ReadArgs) 
 }
 
 pub fn get(args: GetArgs, json: bool) -> Result<Answer> {
+    if args.value && json {
+        return Err(given::wrong(
+            "--value prints the bytes of a value, and --json a line a cell: leave one of them out",
+        ));
+    }
     let (mut subject, rest) = Subject::of(&args.store, &args.rest)?;
     let mut rest = rest.into_iter();
     let row = match subject.row.take() {
@@ -263,13 +268,22 @@ pub fn deleteall(args: DeleteallArgs) -> Result<Answer> {
     mutate(backend.as_ref(), table, row, Mutation::Delete(vec![marker]), condition)
 }
 
+const ONE_ROW: &str = "the path is that of one row, and --prefix, --start, --stop and --by-key say which rows: give the \
+                       path of the table with them, or the row without them";
+
 /// What `scan` and `export` are asked for.
 pub(super) fn scan_of(args: ScanArgs) -> Result<(Subject, Scan)> {
     let (subject, columns) = Subject::of(&args.store, &args.rest)?;
     let mut scan = Scan::all(subject.table.clone());
     if let Some(row) = &subject.row {
+        if args.prefix.is_some() || args.start.is_some() || args.stop.is_some() {
+            return Err(given::wrong(ONE_ROW));
+        }
         scan.start.clone_from(row);
-        scan.stop = [row.as_slice(), &[0]].concat();
+        match args.reversed {
+            true => (scan.stop, scan.stop_inclusive) = (row.clone(), true),
+            false => scan.stop = [row.as_slice(), &[0]].concat(),
+        }
     }
     if let Some(prefix) = &args.prefix {
         let prefix = given::bytes(prefix);
@@ -294,6 +308,9 @@ pub fn scan(mut args: ScanArgs, json: bool) -> Result<Answer> {
     let (subject, scan) = scan_of(args)?;
     let mut printer = CellPrinter::new(form(json));
     if let Some(wanted) = by_key {
+        if subject.row.is_some() {
+            return Err(given::wrong(ONE_ROW));
+        }
         return key::scan(subject.backend.as_ref(), scan, &wanted, printer.with_keys_as_they_are());
     }
     subject.backend.scan_pieces(&scan, &mut |piece| printer.take(piece))?;

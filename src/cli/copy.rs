@@ -106,7 +106,9 @@ pub fn copy(args: &CopyArgs, json: bool) -> Result<Answer> {
     if (args.name.is_some() || args.start.is_some() || args.stop.is_some()) && args.table.len() != 1 {
         return Err(wrong("--as, --start and --stop go with one --table"));
     }
-    if from == to && args.name.as_ref() == args.table.first() {
+    let name = args.name.as_deref().map(given::table).transpose()?;
+    let mut tables: Vec<TableName> = args.table.iter().map(|name| given::table(name)).collect::<Result<_>>()?;
+    if from == to && name.as_ref().is_none_or(|name| tables.first() == Some(name)) {
         return Err(wrong("a table is not copied onto itself: --as gives it another name"));
     }
     let mut keeper = Keeper::open(args, &from, &to)?;
@@ -115,7 +117,6 @@ pub fn copy(args: &CopyArgs, json: bool) -> Result<Answer> {
     // Of a cluster one may be a read-only mount, and the other its address.
     let is_one = from == to && !locate::is_cluster(&from);
     let target = if is_one { Arc::clone(&source) } else { open_backend(&args.to, make)? };
-    let mut tables: Vec<TableName> = args.table.iter().map(|name| given::table(name)).collect::<Result<_>>()?;
     let mut disabled = Vec::new();
     if tables.is_empty() {
         for table in source.catalogue()?.user_tables() {
@@ -124,7 +125,6 @@ pub fn copy(args: &CopyArgs, json: bool) -> Result<Answer> {
         }
     }
     let bound = |row: &Option<std::ffi::OsString>| row.as_ref().map_or_else(RowKey::new, |row| given::bytes(row));
-    let name = args.name.as_deref().map(given::table).transpose()?;
     let mut output = Output::new();
     let mut answer = Answer::Yes;
     for table in tables {

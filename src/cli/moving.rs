@@ -309,26 +309,11 @@ impl Mover {
             family: to.family.clone(),
             qualifier: qualifier.clone(),
             time: Time::At(cell.timestamp),
-            value: self.copied(to, cell)?,
+            value: copied(self.backend.as_ref(), (&to.table, &to.family), cell)?,
             ttl_ms: cell.tags.ttl_ms,
             file: cell.tags.file.clone(),
             ended_at: cell.deleted_at,
         })))
-    }
-
-    /// The bytes of a version, for the target: few of them in memory.
-    fn copied(&self, to: &FamilyPlace, cell: &CellInfo) -> Result<Value> {
-        let (draft, spill_dir) = (|| self.backend.draft(&to.table, &to.family, None), std::env::temp_dir());
-        let beyond = Beyond { draft: &draft, spill_dir: &spill_dir };
-        let mut content = Content::of_len(cell.len(), &beyond)?;
-        while content.len() < cell.len() {
-            let piece = self.backend.read_value(cell, content.len(), PIECE)?;
-            if piece.is_empty() {
-                return Err(Error::new(ErrorKind::Corrupt, "a stored value ends too early"));
-            }
-            content.write(content.len(), &piece, &beyond)?;
-        }
-        content.value()
     }
 
     fn put(&self, at: &FamilyPlace, mutations: Vec<Mutation>) -> Result<()> {
@@ -375,4 +360,19 @@ impl Mover {
         );
         Err(Error::new(ErrorKind::Refused, text))
     }
+}
+
+/// The bytes of a version, for a family: few of them in memory.
+pub(super) fn copied(backend: &dyn Backend, (table, family): (&TableName, &str), cell: &CellInfo) -> Result<Value> {
+    let (draft, spill_dir) = (|| backend.draft(table, family, None), std::env::temp_dir());
+    let beyond = Beyond { draft: &draft, spill_dir: &spill_dir };
+    let mut content = Content::of_len(cell.len(), &beyond)?;
+    while content.len() < cell.len() {
+        let piece = backend.read_value(cell, content.len(), PIECE)?;
+        if piece.is_empty() {
+            return Err(Error::new(ErrorKind::Corrupt, "a stored value ends too early"));
+        }
+        content.write(content.len(), &piece, &beyond)?;
+    }
+    content.value()
 }

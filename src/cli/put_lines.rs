@@ -17,6 +17,8 @@ use crate::{Error, ErrorKind, Result};
 /// Cells of a row that are written in one step at most, and bytes of their values.
 const CELLS: usize = 1000;
 const BYTES: usize = 8 << 20;
+/// Tombstones of a row that wait for its end at most.
+const WAITING: usize = 10_000;
 
 /// A line.
 #[derive(Deserialize)]
@@ -33,6 +35,8 @@ struct Line {
     tombstone: Option<String>,
     /// Milliseconds.
     ttl: Option<serde_json::Number>,
+    /// When the version was deleted, of one that is kept as deleted.
+    deleted: Option<i64>,
 }
 
 /// Text, or bytes that are none.
@@ -64,11 +68,8 @@ impl Line {
     /// The row and the change that it says.
     fn mutation(self, limit: u64) -> std::result::Result<(Vec<u8>, Mutation, usize), String> {
         let (row, family, qualifier) = (self.row.decode()?, self.family, self.qualifier.decode()?);
-        let time = match self.timestamp {
-            None => Time::AfterNewest,
-            Some(at) if (0..=Timestamp::MAX.0).contains(&at) => Time::At(Timestamp(at)),
-            Some(at) => return Err(format!("timestamp {at}: 0 to {} is allowed", Timestamp::MAX)),
-        };
+        let time = self.timestamp.map(|at| timestamp("timestamp", at)).transpose()?.map_or(Time::AfterNewest, Time::At);
+        let ended_at = self.deleted.map(|at| timestamp("deleted", at)).transpose()?;
         if let Some(name) = self.tombstone {
             if self.value.is_some() {
                 return Err("a tombstone has no value".to_owned());
@@ -82,8 +83,16 @@ impl Line {
         let value = Value::Bytes(value);
         let ttl = self.ttl.map(|ttl| parse_cell_ttl(&ttl.to_string())).transpose();
         let ttl_ms = ttl.map_err(|e| e.message)?;
-        let put = PutCell { family, qualifier, time, value, ttl_ms, file, ended_at: None };
-        Ok((row, Mutation::Put(vec![put]), len))
+        let put = PutCell { family, qualifier, time, value, ttl_ms, file, ended_at };
+        let put = if ended_at.is_some() { Mutation::Restore(Box::new(put)) } else { Mutation::Put(vec![put]) };
+        Ok((row, put, len))
+    }
+}
+
+fn timestamp(name: &str, at: i64) -> std::result::Result<Timestamp, String> {
+    match (0..=Timestamp::MAX.0).contains(&at) {
+        true => Ok(Timestamp(at)),
+        false => Err(format!("{name} {at}: 0 to {} is allowed", Timestamp::MAX)),
     }
 }
 
@@ -103,10 +112,42 @@ fn delete_kind(name: &str, family: String, qualifier: Vec<u8>) -> std::result::R
 struct Batch {
     row: Vec<u8>,
     mutations: Vec<Mutation>,
+    /// Tombstones: they stand before what they hide in a scan, and have to come behind it, as families with
+    /// NEW_VERSION_BEHAVIOR show what is put after a tombstone.
+    waiting: Vec<Mutation>,
     bytes: usize,
 }
 
 impl Batch {
+    /// Whether what is there is to be written before a change of so many bytes comes.
+    fn is_full_for(&self, row: &[u8], bytes: usize) -> bool {
+        row != self.row || self.mutations.len() >= CELLS || self.bytes + bytes > BYTES || self.waiting.len() >= WAITING
+    }
+
+    fn add(&mut self, mutation: Mutation, bytes: usize) {
+        let is_timed = |marker: &DeleteMarker| matches!(marker.time, Time::At(_));
+        match mutation {
+            Mutation::Delete(markers) if markers.iter().all(is_timed) => self.waiting.push(Mutation::Delete(markers)),
+            other => self.mutations.push(other),
+        }
+        self.bytes += bytes;
+    }
+
+    /// Writes what is there before the next change, which is of a row.
+    fn make_room(&mut self, next: &[u8], backend: &dyn Backend, table: &TableName) -> Result<()> {
+        if next != self.row || self.waiting.len() >= WAITING {
+            self.end_row();
+        }
+        self.write(backend, table)?;
+        next.clone_into(&mut self.row);
+        Ok(())
+    }
+
+    /// No more is said of the row: its tombstones follow.
+    fn end_row(&mut self) {
+        self.mutations.append(&mut self.waiting);
+    }
+
     fn write(&mut self, backend: &dyn Backend, table: &TableName) -> Result<()> {
         let mutations = std::mem::take(&mut self.mutations);
         self.bytes = 0;
@@ -136,14 +177,13 @@ pub fn put(backend: &dyn Backend, table: &TableName, input: impl BufRead) -> Res
                 break;
             }
         };
-        if row != batch.row || batch.mutations.len() >= CELLS || batch.bytes + bytes > BYTES {
-            batch.write(backend, table).map_err(|e| e.context(format!("before line {number}")))?;
-            batch.row = row;
+        if batch.is_full_for(&row, bytes) {
+            batch.make_room(&row, backend, table).map_err(|e| e.context(format!("before line {number}")))?;
         }
-        batch.mutations.push(mutation);
-        batch.bytes += bytes;
+        batch.add(mutation, bytes);
         progress.add(1);
     }
+    batch.end_row();
     batch.write(backend, table)?;
     wrong.map_or(Ok(Answer::Yes), Err)
 }

@@ -20,7 +20,7 @@ pub use cells::cell::{
     Cell, CellInfo, CellKind, Generation, RowResult, SeqNo, StoredCell, Tags, Tombstone, ValueBytes, ValueRef,
 };
 pub use cells::file::{AttributeChange, FileAttributes, FileChange, FileRecord, FileTime, MODE_BITS};
-pub use cells::json::{cell_json, column_name, json_bytes, split_column_name};
+pub use cells::json::{cell_json, column_name, json_bytes, json_text, split_column_name};
 pub use cells::key_list::KeyList;
 pub use cells::name::{
     ColumnKey, FamilyId, MAX_ROW_BYTES, Qualifier, RowKey, TableId, TableName, check_family, check_namespace, check_row,

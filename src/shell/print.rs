@@ -14,7 +14,7 @@ pub enum Form {
     Full,
     /// What commands find, without greeting, times and values of statements.
     Quiet,
-    /// JSON, one object a line: each cell that get and scan find, else one of what a command says.
+    /// JSON, one object a line: each cell that get and scan find, else one of what a command says, or what puts and print do.
     Json,
 }
 
@@ -23,6 +23,8 @@ pub struct Printer<'o> {
     form: Form,
     /// What a command has said that is to become one JSON object.
     said: Option<String>,
+    /// The same of what else prints, up to the end of a line.
+    open: String,
     out: Box<dyn Write + 'o>,
     /// Columns of the terminal; `None` when it is none.
     width: Option<usize>,
@@ -31,7 +33,7 @@ pub struct Printer<'o> {
 impl<'o> Printer<'o> {
     /// Prints to `out`, in two padded columns if `width` says how wide the terminal is.
     pub fn new(out: Box<dyn Write + 'o>, width: Option<usize>) -> Self {
-        Self { form: Form::Full, said: None, out, width: width.filter(|width| *width >= 20) }
+        Self { form: Form::Full, said: None, open: String::new(), out, width: width.filter(|width| *width >= 20) }
     }
 
     /// Says more or less.
@@ -58,13 +60,30 @@ impl<'o> Printer<'o> {
 
     /// An object, as a line.
     pub(super) fn json(&mut self, value: &serde_json::Value) -> Outcome<()> {
+        self.close()?;
         writeln!(self.out, "{value}").map_err(|e| failed(&e))
+    }
+
+    /// What was printed in no command becomes an object.
+    fn close(&mut self) -> Outcome<()> {
+        if self.open.is_empty() {
+            return Ok(());
+        }
+        let text = std::mem::take(&mut self.open);
+        let lines: Vec<&str> = text.lines().collect();
+        writeln!(self.out, "{}", serde_json::json!({ "output": lines })).map_err(|e| failed(&e))
     }
 
     /// Text without a line end.
     pub fn text(&mut self, text: &str) -> Outcome<()> {
         match &mut self.said {
             Some(said) => said.push_str(text),
+            None if self.form == Form::Json => {
+                self.open.push_str(text);
+                if text.ends_with('\n') {
+                    self.close()?;
+                }
+            }
             None => self.out.write_all(text.as_bytes()).map_err(|e| failed(&e))?,
         }
         Ok(())
@@ -112,6 +131,7 @@ impl<'o> Printer<'o> {
 
     /// Everything so far reaches the reader.
     pub fn flush(&mut self) -> Outcome<()> {
+        self.close()?;
         self.out.flush().map_err(|e| failed(&e))
     }
 }

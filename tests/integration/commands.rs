@@ -385,3 +385,16 @@ fn commands_say_what_is_no_store_and_whose_one_is() {
         assert!(said.contains("this process is of user 65534: run it as that user"), "{command}: {said}");
     }
 }
+
+#[test]
+fn commands_print_a_value_or_json() {
+    let stored = Stored::new();
+    assert_eq!(stored.run(&["put", "t", "r", "f:q", "v"]).0, 0);
+    let store = stored.0.path().join("store");
+    let store = store.to_str().unwrap();
+    for args in [["--json", "get", store, "t", "r", "--value"], ["get", store, "t", "r", "--value", "--json"]] {
+        let (status, said) = run(&args);
+        assert!(status == 2 && said.contains("leave one of them out"), "{said}");
+    }
+    assert_eq!(stored.run(&["get", "t", "r", "--value"]), (0, "v".to_owned()));
+}

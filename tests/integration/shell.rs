@@ -418,6 +418,26 @@ fn shell_prints_less_or_json() {
     assert!(objects.last().unwrap()["error"].as_str().unwrap().starts_with("NameError"), "{said}");
 }
 
+/// What is printed between commands is a line of its own, whatever it ends with.
+#[test]
+fn shell_prints_json_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = "create 't', 'f'\nprint 'y'\ncount 't'\n2.times { |i| puts i; put 't', 'r', 'f:q', i }\nputs 'a', \"b\\nc\"\n\
+                  p 'q'\nprintf('%d', 7); list\nhelp 'count'\nprint 'end'; exit\n";
+    let (said, status) = piped(directory.path(), &["--json", "shell", "--make"], script);
+    assert_eq!(status, Some(0), "{said}");
+    let objects: Vec<serde_json::Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = |object: &serde_json::Value| match object.get("command") {
+        Some(command) => command.as_str().unwrap().to_owned(),
+        None => object["output"][0].as_str().unwrap().to_owned(),
+    };
+    let told: Vec<String> = objects.iter().map(told).collect();
+    let (wanted, rest) = told.split_at(12);
+    assert_eq!(wanted, ["create", "y", "count", "0", "put", "1", "put", "a", "b", "\"q\"", "7", "list"], "{said}");
+    assert_eq!(objects[8]["output"].as_array().unwrap().len(), 2, "{said}");
+    assert_eq!(rest.last().unwrap(), "end", "{said}");
+}
+
 /// A session at a terminal, which `script` of util-linux makes; `None` where that is missing.
 struct AtTerminal {
     child: std::process::Child,
@@ -655,6 +675,26 @@ fn every_example_of_every_help_text_works() {
     }
     println!("{} examples of {} commands", commands.iter().map(|(_, e)| e.len()).sum::<usize>(), commands.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The families that an `alter` has added while a `truncate` was under way.
+#[test]
+fn shell_truncates_a_table_without_undoing_an_alter() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = store(directory.path());
+    session(&backend, "create 't', 'f', SPLITS => ['m']", Echo::Silent, OnError::Stop);
+    let altered: String = (0..150).map(|n| format!("alter 't', 'f{n}'\n")).collect();
+    let other = Arc::clone(&backend);
+    let altering = std::thread::spawn(move || session(&other, &altered, Echo::Silent, OnError::Stop).1);
+    while !altering.is_finished() {
+        let (said, end) = session(&backend, "truncate 't'", Echo::Silent, OnError::Stop);
+        assert_eq!(end, End::Status(0), "{said}");
+    }
+    assert_eq!(altering.join().unwrap(), End::Status(0));
+    let catalogue = backend.catalogue().unwrap();
+    let table = catalogue.tables.values().find(|table| &*table.name.name == "t").unwrap();
+    assert_eq!(table.families.len(), 151);
+    assert!(!table.configuration.keys().any(|key| key.contains("SPLIT")), "{:?}", table.configuration);
 }
 
 /// Lines that came at once, as from a paste or from fast fingers: the terminal gives them in one piece.

@@ -2,7 +2,7 @@
 
 use super::Job;
 use crate::model::declared::describe::SPLITS;
-use crate::model::{CatalogueChange, FamilySchema, Origin, TableId, TableSchema, TableState};
+use crate::model::{Catalogue, CatalogueChange, FamilySchema, Origin, TableId, TableSchema, TableState};
 use crate::{Error, ErrorKind, Result};
 
 /// Whether a table takes no writes.
@@ -29,36 +29,63 @@ pub fn declare(job: &Job) -> Result<Vec<String>> {
         job.to.alter(CatalogueChange::CreateTable(wanted), Origin::default())?;
         return Ok(told);
     };
+    for (name, family) in &wanted.families {
+        if let Some(other) = there.families.get(name) {
+            told.extend(differences(job, (family, other)));
+        }
+    }
+    if lacking(source, &wanted, there).is_some() {
+        let complete = |table: &TableSchema| lacking(source, &wanted, table).unwrap_or_else(|| table.clone());
+        alter(job, &complete)?;
+    }
+    Ok(told)
+}
+
+/// Changes the target's table as it is by now: others may alter it too.
+fn alter(job: &Job, change: &dyn Fn(&TableSchema) -> TableSchema) -> Result<()> {
+    let gone = || Error::new(ErrorKind::NoSuchTable, format!("table {} was dropped meanwhile", job.target));
+    let make = |catalogue: &Catalogue| {
+        catalogue.tables.get(&job.target).map(|table| CatalogueChange::AlterTable(change(table))).ok_or_else(gone)
+    };
+    job.to.alter_from(Origin::default(), &make)
+}
+
+/// The target's table with the families that it lacks; `None`: it lacks none.
+fn lacking(source: &TableSchema, wanted: &TableSchema, there: &TableSchema) -> Option<TableSchema> {
     let mut whole = there.clone();
     // What was copied before is copied on; a table that is READONLY there alone stays it, and refuses.
     let is_locked = source.read_only() && whole.attributes.remove(READ_ONLY).is_some();
-    for (name, family) in wanted.families {
-        match whole.families.get(&name) {
-            None => drop(whole.families.insert(name, family)),
-            Some(other) if other.attributes != family.attributes => {
-                told.push(format!("family {name} of {} is there with other attributes, which stay", job.target));
-            }
-            Some(_) => {}
-        }
+    for (name, family) in &wanted.families {
+        whole.families.entry(name.clone()).or_insert_with(|| family.clone());
     }
-    if is_locked || whole.families.len() > there.families.len() {
-        job.to.alter(CatalogueChange::AlterTable(whole), Origin::default())?;
+    (is_locked || whole.families.len() > there.families.len()).then_some(whole)
+}
+
+/// What stays as it is of a family that is there.
+fn differences(job: &Job, (wanted, there): (&FamilySchema, &FamilySchema)) -> Vec<String> {
+    let (name, table) = (&wanted.name, &job.target);
+    let mut told = Vec::new();
+    if wanted.attributes != there.attributes {
+        told.push(format!("family {name} of {table} is there with other attributes, which stay"));
     }
-    Ok(told)
+    for check in wanted.constraints.keys().filter(|check| !there.constraints.contains_key(*check)) {
+        told.push(format!("family {name} of {table} is there without check {check}: cellfs create-check declares it"));
+    }
+    told
 }
 
 /// Ends what [`declare`] began: a table that takes no writes in the source takes none from now on.
 pub fn finish(job: &Job) -> Result<()> {
     let (from, to) = (job.from.catalogue()?, job.to.catalogue()?);
     let is_read_only = from.tables.get(&job.table).is_some_and(TableSchema::read_only);
-    match to.tables.get(&job.target).filter(|table| is_read_only && !table.read_only()) {
-        Some(table) => {
-            let mut table = table.clone();
-            table.attributes.insert(READ_ONLY.to_owned(), "true".to_owned());
-            job.to.alter(CatalogueChange::AlterTable(table), Origin::default())
-        }
-        None => Ok(()),
+    if !to.tables.get(&job.target).is_some_and(|table| is_read_only && !table.read_only()) {
+        return Ok(());
     }
+    alter(job, &|table| {
+        let mut table = table.clone();
+        table.attributes.insert(READ_ONLY.to_owned(), "true".to_owned());
+        table
+    })
 }
 
 /// The source's table under its name at the target, without what the target cannot have.

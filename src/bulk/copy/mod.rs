@@ -7,6 +7,7 @@
 
 mod compare;
 mod declare;
+mod judged;
 mod kept;
 mod masked;
 mod pass;
@@ -122,13 +123,16 @@ struct Writer<'a> {
     bytes: usize,
     tally: Tally,
     is_cluster: bool,
+    /// By checks of the target.
+    is_judged: bool,
     new_families: &'a NewFamilies,
 }
 
 impl<'a> Writer<'a> {
     fn new(job: &'a Job, new_families: &'a NewFamilies) -> Result<Self> {
         let is_cluster = job.to.cluster_numbers()?.is_some();
-        Ok(Self { job, open: Vec::new(), bytes: 0, tally: Tally::default(), is_cluster, new_families })
+        let is_judged = judged::is_judged(job)?;
+        Ok(Self { job, open: Vec::new(), bytes: 0, tally: Tally::default(), is_cluster, is_judged, new_families })
     }
 
     fn is_full(&self) -> bool {
@@ -263,7 +267,10 @@ impl<'a> Writer<'a> {
     }
 
     fn write(&self, rows: Vec<(RowKey, Vec<Mutation>)>) -> Result<()> {
-        let table = self.job.target.clone();
-        self.job.to.mutate_rows(ManyRows { table, rows, durability: None, origin: Origin::default() })
+        let steps = if self.is_judged { vec![rows] } else { judged::unjudged(rows) };
+        steps.into_iter().try_for_each(|rows| {
+            let table = self.job.target.clone();
+            self.job.to.mutate_rows(ManyRows { table, rows, durability: None, origin: Origin::default() })
+        })
     }
 }

@@ -12,10 +12,11 @@ use parquet::basic::Compression;
 use parquet::file::metadata::{FileMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::{ReadOptions, ReadOptionsBuilder};
-use parquet::record::Field as Value;
 use parquet::record::reader::RowIter;
+use parquet::schema::types::TypePtr;
 
 use super::outline::{COUNTERS, ColumnType, Outline};
+use super::value::{Kind, bytes};
 use crate::bulk::read::change::{Changes, Fault, Terms};
 use crate::bulk::read::delimited::Columns;
 use crate::model::{json_bytes, split_column_name};
@@ -35,8 +36,8 @@ pub struct Rows {
     rows: RowIter<'static>,
     columns: Columns,
     names: Vec<String>,
-    /// Columns whose numbers are counters.
-    counters: Vec<bool>,
+    /// What their numbers are.
+    kinds: Vec<Kind>,
     /// Of the row that was read last.
     number: u64,
     /// Rows behind those that were passed, as the footer says.
@@ -77,12 +78,12 @@ impl Rows {
                 refused(format!("{}. The columns of the file are {all}: say with --columns what each is", e.message))
             })?,
         };
-        let counters = counters(meta, outline, &names, &columns);
+        let kinds = kinds(meta, outline, &names, &columns);
         let groups = file.metadata().row_groups();
         let left = groups.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or_default());
         let left = left.fold(0, u64::saturating_add).saturating_sub(passed - skipped.get());
         let rows = held(|| RowIter::from_file_into(Box::new(file)))?;
-        let mut rows = Self { rows, columns, names, counters, number: skipped.get(), left, is_over: false };
+        let mut rows = Self { rows, columns, names, kinds, number: skipped.get(), left, is_over: false };
         while rows.number < passed && rows.read().transpose()?.is_some() {}
         Ok(rows)
     }
@@ -104,8 +105,8 @@ impl Rows {
         };
         let mut values = Vec::with_capacity(self.names.len());
         for ((_, value), at) in row.get_column_iter().zip(0..) {
-            let is_counter = self.counters.get(at).copied().unwrap_or_default();
-            values.push(bytes(value, is_counter, self.columns.is_time(at)));
+            let kind = self.kinds.get(at).copied().unwrap_or_default();
+            values.push(bytes(value, kind, self.columns.is_time(at)));
         }
         let text = self.text(&values);
         let changes = self.columns.changes(&|at| values.get(at)?.as_deref(), terms);
@@ -188,7 +189,7 @@ fn own_name(name: &str) -> Vec<u8> {
     }
 }
 
-fn counters(meta: &FileMetaData, outline: &Outline, names: &[String], columns: &Columns) -> Vec<bool> {
+fn kinds(meta: &FileMetaData, outline: &Outline, names: &[String], columns: &Columns) -> Vec<Kind> {
     let known = meta.key_value_metadata().into_iter().flatten().find(|pair| pair.key == COUNTERS);
     let known: BTreeSet<String> =
         known.and_then(|pair| serde_json::from_str(pair.value.as_deref()?).ok()).unwrap_or_default();
@@ -197,49 +198,6 @@ fn counters(meta: &FileMetaData, outline: &Outline, names: &[String], columns: &
         Some(kind) => *kind == ColumnType::U64,
         None => known.contains(name),
     };
-    names.iter().enumerate().map(is_counter).collect()
-}
-
-/// A value as a cell has it; `None`: it is null.
-fn bytes(value: &Value, is_counter: bool, is_time: bool) -> Option<Vec<u8>> {
-    let text = |text: String| Some(text.into_bytes());
-    match value {
-        Value::Null => None,
-        Value::Str(text) => Some(text.as_bytes().to_vec()),
-        Value::Bytes(bytes) => Some(bytes.data().to_vec()),
-        Value::Long(number) if is_counter => Some(number.to_be_bytes().to_vec()),
-        Value::ULong(number) if is_counter => Some(number.to_be_bytes().to_vec()),
-        Value::Int(number) if is_counter => Some(i64::from(*number).to_be_bytes().to_vec()),
-        Value::TimestampMillis(ms) if is_time => text(ms.to_string()),
-        Value::TimestampMicros(us) if is_time => text(us.div_euclid(1000).to_string()),
-        Value::TimestampMillis(ms) => text(iso(jiff::Timestamp::from_millisecond(*ms), *ms)),
-        Value::TimestampMicros(us) => text(iso(jiff::Timestamp::from_microsecond(*us), *us)),
-        Value::Date(days) => text(date(*days)),
-        Value::Bool(is) => text(is.to_string()),
-        Value::Byte(number) => text(number.to_string()),
-        Value::Short(number) => text(number.to_string()),
-        Value::Int(number) | Value::TimeMillis(number) => text(number.to_string()),
-        Value::Long(number) | Value::TimeMicros(number) => text(number.to_string()),
-        Value::UByte(number) => text(number.to_string()),
-        Value::UShort(number) => text(number.to_string()),
-        Value::UInt(number) => text(number.to_string()),
-        Value::ULong(number) => text(number.to_string()),
-        Value::Float16(number) => text(number.to_string()),
-        Value::Float(number) => text(number.to_string()),
-        Value::Double(number) => text(number.to_string()),
-        Value::Decimal(_) => text(value.to_string()),
-        // Refused when the file was opened.
-        Value::Group(_) | Value::ListInternal(_) | Value::MapInternal(_) => None,
-    }
-}
-
-/// A time, or its number where no calendar has it.
-fn iso(time: std::result::Result<jiff::Timestamp, jiff::Error>, number: i64) -> String {
-    time.map_or_else(|_| number.to_string(), |time| time.to_string())
-}
-
-fn date(days: i32) -> String {
-    let seconds = i64::from(days).saturating_mul(86_400);
-    let time = jiff::Timestamp::from_second(seconds);
-    time.map_or_else(|_| days.to_string(), |time| time.to_zoned(jiff::tz::TimeZone::UTC).date().to_string())
+    let kind = |of: (usize, &String), field: &TypePtr| if is_counter(of) { Kind::Counter } else { Kind::of(field) };
+    names.iter().enumerate().zip(meta.schema().get_fields()).map(|(of, field)| kind(of, field)).collect()
 }

@@ -206,6 +206,11 @@ impl Lines {
         self.columns.as_ref()
     }
 
+    /// Whether a line of white space alone has fields.
+    pub fn takes_space(&self) -> bool {
+        self.dialect == Dialect::Tsv
+    }
+
     /// What a line of this number says; `None`: it names the columns.
     pub fn read(&mut self, (number, line): (u64, &[u8]), terms: &Terms) -> std::result::Result<Option<Changes>, Fault> {
         self.cut(line);

@@ -48,6 +48,14 @@ impl Reader {
         }
     }
 
+    /// Whether a record says nothing. White space is keys and values of tsv.
+    pub fn is_blank(&self, record: &[u8]) -> bool {
+        match self {
+            Self::Delimited(lines) if lines.takes_space() => record.is_empty(),
+            _ => record.trim_ascii().is_empty(),
+        }
+    }
+
     /// Whether nothing can be read before a record has named the columns.
     pub fn lacks_names(&self) -> bool {
         matches!(self, Self::Delimited(lines) if lines.columns().is_none())

@@ -51,7 +51,8 @@ pub struct ExportArgs {
     #[command(flatten)]
     pub key: FieldsArgs,
     /// Every version that is stored, also deleted ones that are kept, and tombstones, as jsonl
-    #[arg(long, conflicts_with_all = ["raw", "reversed", "limit", "versions", "timestamp", "timerange", "filter", "key"])]
+    #[arg(long)]
+    #[arg(conflicts_with_all = ["raw", "reversed", "limit", "versions", "timestamp", "timerange", "filter", "key", "by"])]
     pub history: bool,
 }
 

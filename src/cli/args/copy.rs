@@ -9,8 +9,9 @@ use clap::Args;
 /// Copy tables, or rows of one, between stores and clusters, and compare them
 ///
 /// Every version goes along with its timestamp, its TTL where the source tells it (a cluster does not), and the tombstones
-/// that the source has still, but for versions that nobody is to see again; tables and families that are not there are made like those of the source, at a cluster with
-/// the same regions. What is there already stays. At the end the checksums of all that plain reads show, with all its
+/// that the source has still, but for versions that nobody is to see again; tables and families that are not there are
+/// made like those of the source, at a cluster with the same regions. What is there already stays. Checks that both sides
+/// have are not asked: the source has asked them. At the end the checksums of all that plain reads show, with all its
 /// versions, are compared, range by range. Nobody should write to the source meanwhile: of a store that is written to, make
 /// a snapshot and restore it under another name first. Exit status 1: a range of rows differs, and the first one is
 /// told; or tables that are disabled were left out.

@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::Undelete;
 use crate::backend::Versions;
+use crate::cli::moving::copied;
 use crate::cli::output::json_bytes;
-use crate::model::{CellInfo, ColumnKey, FileChange, PutCell, Time, TimeRange, Timestamp, Value, to_string_binary};
+use crate::model::{CellInfo, ColumnKey, FileChange, PutCell, Time, TimeRange, Timestamp, to_string_binary};
 use crate::tree::history::deleted;
 use crate::{Error, ErrorKind, Result};
 
@@ -49,13 +50,12 @@ impl Undelete {
         if self.list {
             return self.tell(column, cell);
         }
-        let len = usize::try_from(cell.len()).unwrap_or(usize::MAX);
         let mtime = FileChange::of_time(Some(cell.mtime()));
         let put = PutCell {
             family: column.family.clone(),
             qualifier: column.qualifier.clone(),
             time,
-            value: Value::Bytes(self.backend.read_value(cell, 0, len)?),
+            value: copied(self.backend.as_ref(), (&column.table, &column.family), cell)?,
             ttl_ms: cell.tags.ttl_ms,
             file: cell.tags.file.with(&mtime),
             ended_at: None,

@@ -5,15 +5,16 @@ use super::tables::set_state;
 use super::{ColumnText, Command, check_families, row_key};
 use crate::model::declared::region::set_splits;
 use crate::model::{
-    Append, CatalogueChange, Cell, ColumnDelta, DeleteKind, DeleteMarker, FileAttributes, FileChange, Increment,
-    Mutation, Origin, PutCell, RowKey, RowMutations, Scan, TableName, TableState, Time, TimeRange, Timestamp,
-    Value as Bytes, parse_cell_ttl, to_string_binary,
+    Append, Catalogue, CatalogueChange, Cell, ColumnDelta, DeleteKind, DeleteMarker, FileAttributes, FileChange,
+    Increment, Mutation, Origin, PutCell, RowKey, RowMutations, Scan, TableName, TableState, Time, TimeRange,
+    Timestamp, Value as Bytes, parse_cell_ttl, to_string_binary,
 };
 use crate::shell::arguments::{Arguments, Options};
 use crate::shell::eval::convert::counter;
 use crate::shell::eval::failure::{Failure, Outcome, refuse};
 use crate::shell::eval::value::Value;
 use crate::shell::session::Session;
+use crate::{Error, ErrorKind};
 
 pub(super) fn find(name: &str) -> Option<Command> {
     Some(match name {
@@ -250,7 +251,7 @@ enum Splits {
 fn truncate_with(session: &mut Session<'_>, arguments: &Arguments, splits: Splits) -> Outcome<Value> {
     let name = arguments.text(0);
     session.printer.line(&format!("Truncating '{name}' table (it may take a while):"))?;
-    let mut table = session.table(&name)?;
+    let table = session.table(&name)?;
     if table.state == TableState::Enabled {
         session.printer.line("Disabling table...")?;
     }
@@ -258,11 +259,22 @@ fn truncate_with(session: &mut Session<'_>, arguments: &Arguments, splits: Split
     change(session, CatalogueChange::SetCellsAside { name: table.name.clone() })?;
     set_state(session, &table, TableState::Enabled)?;
     if splits == Splits::Dropped {
-        table.state = TableState::Enabled;
-        set_splits(&mut table, Vec::new());
-        change(session, CatalogueChange::AlterTable(table))?;
+        drop_splits(session, &table.name)?;
     }
     Ok(Value::Nil)
+}
+
+/// Of the schema as it is by now: others may have altered it meanwhile.
+fn drop_splits(session: &Session<'_>, name: &TableName) -> Outcome<()> {
+    let drop_them = |catalogue: &Catalogue| {
+        let gone = || Error::new(ErrorKind::NoSuchTable, format!("table {name} does not exist any more"));
+        let mut table = catalogue.tables.get(name).cloned().ok_or_else(gone)?;
+        set_splits(&mut table, Vec::new());
+        Ok(CatalogueChange::AlterTable(table))
+    };
+    let done = session.backend()?.alter_from(Origin::default(), &drop_them);
+    session.pace.changed_many();
+    Ok(done?)
 }
 
 fn truncate(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {

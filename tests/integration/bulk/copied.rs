@@ -89,3 +89,48 @@ fn bulk_a_copy_has_what_stands_before_a_row_that_is_refused() {
     stored.done(&["copy", "--table", "t", "--start", "r3", "STORE", "copied"]);
     assert!(raw(&stored, "copied").contains("r3"));
 }
+
+/// Of a column the newest version alone was judged when its check was declared, and a table may come before the one that it
+/// refers to.
+#[test]
+fn bulk_a_copy_has_the_tables_that_have_checks() {
+    let stored = Stored::new();
+    for table in ["a", "b"] {
+        stored.done(&["create", "STORE", table, "f"]);
+    }
+    stored.done(&["put", "STORE", "b", "key", "f:q", "v"]);
+    for value in ["abc", "5"] {
+        stored.done(&["put", "STORE", "t", "r", "f:age", value]);
+    }
+    stored.done(&["put", "STORE", "a", "r", "f:of", "key"]);
+    stored.done(&["put", "STORE", "t", "gone", "f:age", "old"]);
+    stored.done(&["delete", "STORE", "t", "gone", "f:age"]);
+    stored.done(&["create-check", "STORE", "t", "f", "age", "--columns", "age", "--type", "i64"]);
+    stored.done(&["create-check", "STORE", "a", "f", "of", "--references", "b"]);
+    for _ in 0..2 {
+        let said = stored.done(&["copy", "--make", "STORE", "copied"]);
+        assert_eq!(said.matches("the same on both sides").count(), 3, "{said}");
+    }
+    assert!(raw(&stored, "copied").contains("abc"));
+    let said = stored.refused(&["put", "copied", "t", "r", "f:age", "x"], 2);
+    assert!(said.contains("check age"), "{said}");
+    assert!(stored.refused(&["put", "copied", "a", "r", "f:of", "none"], 2).contains("check of"));
+    // A check that the target alone has judges.
+    stored.done(&["create", "--make", "other", "t", "f", "g"]);
+    stored.done(&["create-check", "other", "t", "f", "length", "--length", "..2"]);
+    let output = stored.run(&["copy", "--table", "t", "STORE", "other"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("check length") && said.contains("is there without check age"), "{said}");
+}
+
+#[test]
+fn bulk_a_table_is_not_copied_onto_itself() {
+    let stored = Stored::new();
+    stored.done(&["put", "STORE", "t", "r", "f:a", "1"]);
+    for rest in [&[][..], &["--table", "t"], &["--table", "t", "--as", "default:t"]] {
+        let said = stored.refused(&[&["copy", "STORE", "STORE"][..], rest].concat(), 2);
+        assert!(said.contains("not copied onto itself"), "{rest:?}: {said}");
+    }
+    assert!(stored.done(&["copy", "--table", "t", "--as", "u", "STORE", "STORE"]).contains("the same on both sides"));
+}

@@ -243,10 +243,13 @@ fn bulk_what_is_missing_is_said_with_the_way_to_make_it() {
         (&["export", "STORE", "none"], "table none does not exist"),
         (&["export", "STORE", "t", "-o", "absent/file.csv"], "absent/file.csv"),
         (&["export", "--history", "STORE", "t", "-o", "t.csv"], "jsonl"),
+        (&["export", "--history", "STORE", "t", "h", "-o", "t.jsonl"], "table t has no family h; it has f, g"),
+        (&["export", "--history", "STORE", "t", "--by", "i=v", "-o", "t.jsonl"], "--by"),
     ] {
         let said = stored.refused(args, 2);
         assert!(said.contains(wanted), "{args:?}: {said}");
     }
+    assert_eq!(lines_of(&stored.path("t.jsonl")).len(), 2, "what is refused leaves files as they are");
     stored.done(&["alter", "STORE", "t", "--set", "READONLY=true"]);
     let said = stored.refused(&["import", "STORE", "t", "t.jsonl"], 2);
     assert!(said.contains("READONLY"), "{said}");
@@ -323,4 +326,157 @@ fn bulk_a_cell_that_would_not_live_is_refused_on_every_way_in() {
         }
     }
     assert_eq!(stored.refused(&["scan", "STORE", "t", "--raw"], 1), "", "nothing is there");
+}
+
+/// A row of more cells than one step takes: its tombstone stands before them, and hides them all.
+#[test]
+fn bulk_put_takes_back_a_deleted_row_as_deleted() {
+    let stored = Stored::new();
+    let line = |n: usize| format!("{{\"row\":\"r\",\"f:{n:04}\":\"v\"}}\n");
+    stored.write("in.jsonl", (0..1500).map(line).collect::<String>());
+    stored.done(&["import", "STORE", "t", "in.jsonl"]);
+    stored.done(&["deleteall", "STORE", "t", "r"]);
+    stored.done(&["create", "STORE", "copy", "f", "g"]);
+    let printed = stored.done(&["--json", "scan", "STORE", "t", "--raw", "--versions", "9"]);
+    assert!(stored.fed(&["--json", "put", "STORE", "copy", "-"], printed.as_bytes()).status.success());
+    assert_eq!(stored.refused(&["scan", "STORE", "copy"], 1), "", "nothing is shown");
+    assert_eq!(stored.done(&["--json", "scan", "STORE", "copy", "--raw", "--versions", "9"]), printed);
+    // The tombstone of one row says nothing of the next one.
+    let rest = "{\"row\":\"s\",\"family\":\"f\",\"qualifier\":\"q\",\"value\":\"v\",\"timestamp\":1}\n";
+    assert!(stored.fed(&["--json", "put", "STORE", "copy", "-"], (printed + rest).as_bytes()).status.success());
+    assert_eq!(stored.done(&["scan", "STORE", "copy"]), "s\tf:q\t1\tv\n");
+}
+
+/// What an import has brought back as deleted is so in every way to take it further.
+#[test]
+fn bulk_a_version_that_is_kept_as_deleted_stays_it_from_scan_to_put() {
+    let stored = Stored::new();
+    stored.done(&["put", "STORE", "t", "r", "f:q", "secret"]);
+    stored.done(&["delete", "STORE", "t", "r", "f:q"]);
+    stored.done(&["export", "--history", "STORE", "t", "-o", "kept.jsonl"]);
+    for table in ["u", "v", "w"] {
+        stored.done(&["create", "STORE", table, "f"]);
+    }
+    stored.done(&["import", "STORE", "u", "kept.jsonl"]);
+    let printed = stored.done(&["--json", "scan", "--raw", "STORE", "u"]);
+    assert!(printed.contains("\"deleted\":"), "{printed}");
+    assert!(stored.fed(&["--json", "put", "STORE", "v", "-"], printed.as_bytes()).status.success());
+    assert!(stored.fed(&["import", "STORE", "w", "-"], printed.as_bytes()).status.success());
+    for table in ["v", "w"] {
+        assert_eq!(stored.refused(&["scan", "STORE", table], 1), "", "{table} shows it");
+        assert_eq!(stored.done(&["--json", "scan", "--raw", "STORE", table]), printed);
+        let listed = stored.done(&["undelete", "--list", "STORE", &format!("{table}/r/f/q")]);
+        assert_eq!(listed.lines().count(), 1, "{listed}");
+    }
+}
+
+#[test]
+fn bulk_a_history_of_no_rows_is_empty() {
+    let stored = Stored::new();
+    for row in ["a", "b", "c"] {
+        stored.done(&["put", "STORE", "t", row, "f:q", "v"]);
+    }
+    for stop in ["a", "b"] {
+        assert_eq!(stored.done(&["export", "--history", "STORE", "t", "--start", "b", "--stop", stop]), "");
+    }
+    let line = stored.done(&["export", "--history", "STORE", "t", "--start", "b", "--stop", "c"]);
+    assert!(line.starts_with("{\"row\":\"b\"") && line.lines().count() == 1, "{line}");
+}
+
+/// A byte of 0 is text, and takes six in a text of JSON.
+#[test]
+fn bulk_an_export_of_long_values_is_no_longer_than_base64() {
+    let stored = Stored::new();
+    let (zeros, text) = (vec![0; 3 << 20], "a line of text\n".repeat(1 << 13));
+    for (column, value) in [("f:zeros", zeros.as_slice()), ("f:text", text.as_bytes())] {
+        assert!(stored.fed(&["put", "STORE", "t", "r", column, "-"], value).status.success());
+    }
+    stored.done(&["create", "STORE", "u", "f"]);
+    for name in ["jsonl", "json"] {
+        let file = format!("out.{name}");
+        stored.done(&["export", "STORE", "t", "-o", &file]);
+        let written = fs::read_to_string(stored.path(&file)).unwrap();
+        assert!(written.len() < 5 << 20, "{name}: {} bytes", written.len());
+        assert!(written.contains("a line of text\\na line"), "{name}: text stays text");
+        stored.done(&["truncate", "STORE", "u"]);
+        stored.done(&["import", "STORE", "u", &file]);
+        for (column, value) in [("f:zeros", zeros.as_slice()), ("f:text", text.as_bytes())] {
+            assert!(stored.run(&["get", "STORE", "u", "r", column, "--value"]).stdout == value, "{name}: {column}");
+        }
+    }
+    let printed = stored.run(&["scan", "--json", "STORE", "t"]).stdout;
+    assert!(printed.len() < 5 << 20 && stored.fed(&["put", "--json", "STORE", "u", "-"], &printed).status.success());
+}
+
+#[test]
+fn bulk_a_line_of_white_space_is_a_row_of_tsv() {
+    let stored = Stored::new();
+    stored.done(&["put", "STORE", "t", " ", "f:a", " "]);
+    stored.done(&["export", "STORE", "t", "-o", "out.tsv"]);
+    stored.done(&["create", "STORE", "u", "f"]);
+    stored.write("more.tsv", fs::read_to_string(stored.path("out.tsv")).unwrap() + "\n\r\nr\tv\n");
+    assert_eq!(stored.done(&["import", "STORE", "u", "more.tsv"]), "imported 2 cells of 2 rows\n");
+    assert_eq!(stored.done(&["get", "STORE", "u", " ", "--value"]), " ");
+}
+
+/// The rest of its row is taken, and each line has its own reason.
+#[test]
+fn bulk_a_line_that_a_check_refuses_is_left_out_alone() {
+    let stored = Stored::new();
+    stored.done(&["create-check", "STORE", "t", "f", "age", "--columns", "age", "--type", "i64"]);
+    let line = |row: &str, column: &str, value: &str| format!("{{\"row\":\"{row}\",\"f:{column}\":\"{value}\"}}\n");
+    let bad = line("r", "age", "x");
+    let lines = [
+        line("q", "age", "1"),
+        line("r", "age", "7"),
+        line("r", "name", "bob"),
+        bad.clone(),
+        line("r", "city", "bern"),
+        line("s", "age", "y"),
+        line("s", "age", "z"),
+    ];
+    stored.write("in.jsonl", lines.concat());
+    let output = stored.run(&["import", "STORE", "t", "in.jsonl", "--on-error", "aside"]);
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("imported 4 cells of 2 rows") && said.contains("3 lines"), "{said}");
+    assert!(said.contains("line 4: ") && said.contains("`x`") && !said.contains("line 2:"), "{said}");
+    assert_eq!(scan(&stored), ["q f:age 1", "r f:age 7", "r f:city bern", "r f:name bob"]);
+    assert_eq!(fs::read_to_string(stored.path("aside")).unwrap(), bad + &lines[5] + &lines[6]);
+    // Without the option it stops at that line; what stands before it is there.
+    stored.done(&["truncate", "STORE", "t"]);
+    let said = stored.refused(&["import", "STORE", "t", "in.jsonl"], 2);
+    assert!(said.contains("line 4: ") && said.contains("before it are imported"), "{said}");
+    assert_eq!(scan(&stored), ["q f:age 1", "r f:age 7", "r f:name bob"]);
+}
+
+/// Under HBase's rules a tombstone hides what has its time, also what is put later.
+#[test]
+fn bulk_what_comes_behind_a_null_is_there_under_the_rules_of_both() {
+    let stored = Stored::new();
+    stored.done(&["shell", "STORE", "-n", "-e", "create 'h', 'f', 'g'"]);
+    let lines = [
+        r#"{"row":"r1","f:q":null,"g:q":"beside"}"#,
+        r#"{"row":"r2","f:q":"x"}"#,
+        r#"{"row":"r2","f:q":null}"#,
+        r#"{"row":"r2","f:q":"again"}"#,
+        r#"{"row":"r3","f:q":"x"}"#,
+        r#"{"row":"r3","f:q":null}"#,
+        r#"{"row":"r4","f:a":"x","f:b":"x"}"#,
+        r#"{"row":"r4","f:":null,"type":"DeleteFamily"}"#,
+        r#"{"row":"r4","f:b":"again"}"#,
+        r#"{"row":"r4","f:b":null}"#,
+        r#"{"row":"r4","f:b":"for good"}"#,
+    ];
+    stored.write("in.jsonl", lines.map(|line| line.to_owned() + "\n").concat());
+    for table in ["t", "h"] {
+        stored.done(&["put", "STORE", table, "r1", "f:q", "before"]);
+        // Once more: it comes to the same.
+        for _ in 0..2 {
+            stored.done(&["import", "STORE", table, "in.jsonl"]);
+            let found = stored.done(&["scan", "STORE", table]);
+            let values: Vec<&str> = found.lines().filter_map(|line| line.rsplit('\t').next()).collect();
+            assert_eq!(values, ["beside", "again", "for good"], "{table}: {found}");
+        }
+    }
 }

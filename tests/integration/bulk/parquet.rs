@@ -1,6 +1,12 @@
 //! Parquet: what an export writes an import reads, with its types; files that are none are refused.
 
 use std::fs;
+use std::sync::Arc;
+
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 
 use super::Stored;
 
@@ -121,4 +127,63 @@ fn bulk_parquet_refuses_what_is_none_and_what_does_not_fit() {
     let aside = fs::read_to_string(stored.path("aside")).unwrap();
     assert!(aside.contains(r#""row":"a""#) && aside.contains(r#""f:age":"42""#), "{aside}");
     assert_eq!(cells(&stored, "u").len(), 2, "what is left of row c");
+}
+
+/// A file of one row as other programs write it: a column for each type, of which the library knows some as numbers.
+fn of_others(stored: &Stored, columns: &[(&str, i64)]) {
+    let names = columns.iter().map(|(column, _)| format!("required {column};")).collect::<String>();
+    let schema = Arc::new(parse_message_type(&format!("message m {{ {names} }}")).unwrap());
+    let file = fs::File::create(stored.path("in.parquet")).unwrap();
+    let mut file = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    let mut group = file.next_row_group().unwrap();
+    for (_, number) in columns {
+        let mut column = group.next_column().unwrap().unwrap();
+        match column.untyped() {
+            ColumnWriter::Int32ColumnWriter(of) => of.write_batch(&[*number as i32], None, None).map(drop),
+            ColumnWriter::Int64ColumnWriter(of) => of.write_batch(&[*number], None, None).map(drop),
+            ColumnWriter::FixedLenByteArrayColumnWriter(of) => {
+                let bytes = ByteArray::from(i128::from(*number).to_be_bytes().to_vec());
+                of.write_batch(&[bytes.into()], None, None).map(drop)
+            }
+            _ => panic!("a type of the test"),
+        }
+        .unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    file.close().unwrap();
+}
+
+#[test]
+fn bulk_parquet_reads_times_and_decimals_whatever_their_unit() {
+    let stored = Stored::new();
+    of_others(
+        &stored,
+        &[
+            ("fixed_len_byte_array(16) HBASE_ROW_KEY (DECIMAL(38,0))", 12),
+            ("int64 HBASE_TS_KEY (TIMESTAMP(NANOS,true))", 1_700_000_000_123_456_789),
+            ("int64 ns (TIMESTAMP(NANOS,false))", 1_700_000_000_123_456_789),
+            ("int64 us (TIMESTAMP(MICROS,true))", 1_700_000_000_123_456),
+            ("int32 at_ms (TIME(MILLIS,true))", 3_723_500),
+            ("int64 at_us (TIME(MICROS,true))", 3_723_500_001),
+            ("int64 at_ns (TIME(NANOS,true))", 3_723_500_000_001),
+            ("int64 whole (DECIMAL(10,0))", -7),
+            ("int32 part (DECIMAL(2,2))", 5),
+            ("int64 plain", 1_700_000_000_123_456_789),
+        ],
+    );
+    let columns = "HBASE_ROW_KEY,HBASE_TS_KEY,f:a,f:b,f:c,f:d,f:e,f:f,f:g,f:h";
+    stored.done(&["import", "STORE", "t", "in.parquet", "--columns", columns]);
+    let wanted = [
+        "2023-11-14T22:13:20.123456789Z",
+        "2023-11-14T22:13:20.123456Z",
+        "01:02:03.5",
+        "01:02:03.500001",
+        "01:02:03.500000001",
+        "-7",
+        "0.05",
+        "1700000000123456789",
+    ];
+    let line = |(name, value): (char, &str)| format!("12\tf:{name}\t1700000000123\t{value}\n");
+    assert_eq!(stored.done(&["scan", "STORE", "t"]), ('a'..).zip(wanted).map(line).collect::<String>());
 }

@@ -448,3 +448,25 @@ fn mount_keep_versions_for_is_where_it_has_an_effect_or_was_asked_for() {
     fs::create_dir(fixture.path("t/.schema/j")).unwrap();
     assert!(!shown("j"));
 }
+
+/// The path of a row says which row is meant, in either direction, and beside nothing else that says so.
+#[test]
+fn mount_the_path_of_a_row_is_that_row() {
+    let fixture = Fixture::new();
+    for row in ["a", "b", "c"] {
+        run(&fixture, &["put", fixture.path("t").to_str().unwrap(), row, "f:q", row]);
+    }
+    let path = fixture.path("t/b");
+    let path = path.to_str().unwrap();
+    for command in ["scan", "export"] {
+        let found = run(&fixture, &[command, path]);
+        assert!(found.lines().count() == 1 && found.contains('b'), "{command}: {found}");
+        assert_eq!(run(&fixture, &[command, path, "--reversed"]), found);
+        for range in [["--prefix", "c"], ["--start", "c"], ["--stop", "c"]] {
+            let output = fixture.cellfs(&[&[command, path][..], &range].concat());
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{command} {range:?}: {said}");
+            assert!(said.contains("one row") && output.stdout.is_empty(), "{command} {range:?}: {said}");
+        }
+    }
+}

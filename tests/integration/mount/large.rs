@@ -77,6 +77,28 @@ fn mount_commands_hold_neither_wide_rows_nor_long_values() {
     assert!(daemon < 90, "the daemon took {daemon} MiB");
 }
 
+/// Of a value that comes back the command has a piece at a time.
+#[test]
+fn mount_undelete_holds_no_long_value() {
+    let fixture = Fixture::with_limit(268_435_456);
+    let (store, value) = (fixture.store(), vec![b'v'; 120 * MIB]);
+    let file = fixture.family("long").join("q");
+    fs::write(&file, &value).unwrap();
+    fs::remove_file(&file).unwrap();
+    let mut command = start(&["undelete", store.to_str().unwrap(), "t/long/f/q"]);
+    let mut own = 0;
+    let status = loop {
+        if let Some(status) = command.try_wait().unwrap() {
+            break status;
+        }
+        own = own.max(peak(command.id()));
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    };
+    assert!(status.success());
+    assert!(own < 60, "undelete took {own} MiB");
+    assert!(fs::read(&file).unwrap() == value, "it is back as it was");
+}
+
 #[test]
 fn mount_long_values_look_the_same_through_the_daemon_and_without_it() {
     let mut fixture = Fixture::new();
