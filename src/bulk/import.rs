@@ -157,6 +157,7 @@ impl Import {
     /// What follows goes to the table under the name that it has now; all that was taken before is written.
     pub fn follow(&mut self, table: &TableName) {
         (self.table, self.loads) = (table.clone(), Loads::default());
+        self.families.follow(table);
     }
 
     /// As at the end of the stream, which may go on: what stands behind the last line feed is read by itself, and again.

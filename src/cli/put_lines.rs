@@ -70,6 +70,9 @@ impl Line {
         let (row, family, qualifier) = (self.row.decode()?, self.family, self.qualifier.decode()?);
         let time = self.timestamp.map(|at| timestamp("timestamp", at)).transpose()?.map_or(Time::AfterNewest, Time::At);
         let ended_at = self.deleted.map(|at| timestamp("deleted", at)).transpose()?;
+        if ended_at.is_some() && self.timestamp.is_none() {
+            return Err("a deleted version has a timestamp: give it, or leave `deleted` out".to_owned());
+        }
         if let Some(name) = self.tombstone {
             if self.value.is_some() {
                 return Err("a tombstone has no value".to_owned());

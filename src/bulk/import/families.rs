@@ -24,6 +24,11 @@ impl Families {
         Ok(Self { table: table.clone(), known: families_of(backend, table)?, has_looked: false })
     }
 
+    /// The table has this name now.
+    pub fn follow(&mut self, table: &TableName) {
+        (self.table, self.has_looked) = (table.clone(), false);
+    }
+
     /// Refuses one that is not there. It may have been declared meanwhile; asked once a batch.
     pub fn check(&mut self, backend: &dyn Backend, family: &str) -> std::result::Result<(), Fault> {
         if !self.known.contains_key(family) && !std::mem::replace(&mut self.has_looked, true) {

@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use crate::bulk::read::change::Change;
 use crate::model::{DeleteKind, Qualifier, RowKey, Time, Timestamp};
 
-/// Columns that are remembered at most; then all that follows has a time behind those of all of them.
+/// Columns that are remembered at most, and bytes of their names; then all that follows has a time behind those of all of
+/// them.
 const MOST: usize = 100_000;
+const MOST_BYTES: usize = 16 << 20;
 
 /// A column, or a family (`None`), in which a null has come.
 type Place = (RowKey, String, Option<Qualifier>);
@@ -26,6 +28,8 @@ struct After {
 #[derive(Default)]
 pub struct Times {
     after: BTreeMap<Place, After>,
+    /// Of the names in it.
+    bytes: usize,
     least: i64,
 }
 
@@ -67,10 +71,12 @@ impl Times {
                 of_family.map(|(_, after)| after.by).fold(self.least, i64::max)
             }
         };
-        if self.after.len() >= MOST {
+        if self.after.len() >= MOST || self.bytes >= MOST_BYTES {
             self.least = self.after.values().map(|after| after.by).fold(by, i64::max) + 1;
             self.after.clear();
+            self.bytes = 0;
         }
+        self.bytes += place.0.len() + place.1.len() + place.2.as_ref().map_or(0, Vec::len);
         self.after.insert(place, After { by: by + 1, is_put: false });
         by
     }

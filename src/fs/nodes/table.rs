@@ -257,7 +257,6 @@ impl NodeTable {
     /// the kernel unmounts what is mounted there.
     fn oldest_beyond(&self, keep: usize, most: usize) -> Vec<Arc<Node>> {
         let mut maps = self.maps.lock();
-        let excess = maps.by_ino.len().saturating_sub(keep);
         let (mut files, mut directories) = (Vec::new(), Vec::new());
         let asked_before = maps.asked.len();
         for _ in 0..maps.order.len().min(PASSED * most) {
@@ -287,7 +286,11 @@ impl NodeTable {
             maps.asked.push_back(ino);
             files.extend((node.opens() == 0).then_some(node));
         }
-        directories.truncate(excess.min(most).saturating_sub(files.len()));
+        if files.len() < most && !directories.is_empty() {
+            // No directory goes for what is open, which stays anyway.
+            let unused = maps.by_ino.values().filter(|node| node.opens() == 0).count();
+            directories.truncate(unused.saturating_sub(keep).min(most).saturating_sub(files.len()));
+        }
         files.into_iter().chain(directories).collect()
     }
 
@@ -439,6 +442,11 @@ mod tests {
         let excess = table.len() - 500;
         assert!((1..LOOK_UPS).all(|_| asked(500).is_empty()));
         assert_eq!(asked(500), directories[..excess], "no more of them than are too many");
+        for n in 0..1000 {
+            table.look_up(&cell(n)).opened();
+        }
+        assert!((1..LOOK_UPS).all(|_| asked(700).is_empty()));
+        assert!(asked(700).is_empty(), "none goes for what is open");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is open, and what the kernel holds, goes on where a name has moved.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -64,9 +65,13 @@ pub fn move_tables(
         Some((text.takes.as_ref()?.pause(), table))
     });
     let intakes: Vec<_> = intakes.collect();
-    move_below(fs, |column| below(&column.table), shift)?;
-    intakes.into_iter().for_each(|(intake, table)| intake.go_on(moved(&table).as_ref()));
-    Ok(())
+    let is_moved = Cell::new(false);
+    let done = move_below(fs, |column| below(&column.table), || shift().inspect(|()| is_moved.set(true)));
+    // What fails behind the move leaves them at the new names.
+    for (intake, table) in intakes.into_iter().filter(|_| is_moved.get()) {
+        intake.go_on(moved(&table).as_ref());
+    }
+    done
 }
 
 /// The nodes of files that are shown and have nothing stored, each with its column.

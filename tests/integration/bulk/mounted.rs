@@ -248,6 +248,18 @@ fn mount_an_import_goes_on_in_its_table_whatever_that_is_called() {
 }
 
 #[test]
+fn mount_an_import_asks_for_families_of_its_table_whatever_that_is_called() {
+    let (_fixture, root, mut file) = with_import();
+    fs::rename(root.join("live"), root.join("old")).unwrap();
+    fs::create_dir_all(root.join("live/.schema/other")).unwrap();
+    fs::create_dir(root.join("old/.schema/new")).unwrap();
+    file.write_all(b"{\"row\":\"1\",\"new:a\":\"1\"}\n{\"row\":\"2\",\"f:a\":\"2\"}\n").unwrap();
+    assert_eq!(errno(file.write_all(b"{\"row\":\"3\",\"other:a\":\"3\"}\n")), libc::EINVAL);
+    drop(file);
+    assert_eq!([count(&root.join("live")), count(&root.join("old"))], ["0", "2"]);
+}
+
+#[test]
 fn mount_an_import_into_a_table_that_is_replaced_is_refused() {
     let (fixture, root, mut file) = with_import();
     fs::rename(root.join("stage"), root.join("live")).unwrap();
