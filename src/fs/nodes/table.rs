@@ -286,7 +286,9 @@ impl NodeTable {
             maps.asked.push_back(ino);
             files.extend((node.opens() == 0).then_some(node));
         }
-        if files.len() < most && !directories.is_empty() {
+        if files.len() >= most {
+            directories.clear();
+        } else if !directories.is_empty() {
             // No directory goes for what is open, which stays anyway.
             let unused = maps.by_ino.values().filter(|node| node.opens() == 0).count();
             directories.truncate(unused.saturating_sub(keep).min(most).saturating_sub(files.len()));
