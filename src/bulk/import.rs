@@ -83,7 +83,7 @@ impl Import {
             began: plan.from.bytes,
             unended: None,
         };
-        import.families.check_columns(import.columns()).map_err(|text| Error::new(ErrorKind::NoSuchFamily, text))?;
+        import.check_columns().map_err(|text| Error::new(ErrorKind::NoSuchFamily, text))?;
         Ok(import)
     }
 
@@ -157,7 +157,6 @@ impl Import {
     /// What follows goes to the table under the name that it has now; all that was taken before is written.
     pub fn follow(&mut self, table: &TableName) {
         (self.table, self.loads) = (table.clone(), Loads::default());
-        self.families.follow(table);
     }
 
     /// As at the end of the stream, which may go on: what stands behind the last line feed is read by itself, and again.
@@ -221,7 +220,7 @@ impl Import {
         }
         match self.reader.read((span.line, text), &self.terms)? {
             Some(changes) => self.judged(changes).map(Some),
-            None => self.families.check_columns(self.columns()).map_err(Fault::whole).map(|()| None),
+            None => self.check_columns().map_err(Fault::whole).map(|()| None),
         }
     }
 
@@ -232,7 +231,7 @@ impl Import {
             changes.row = key.map_err(|e| Fault::whole(e.message))?;
         }
         for change in &mut changes.changes {
-            self.families.check(self.backend.as_ref(), change.family())?;
+            self.families.check((self.backend.as_ref(), &self.table), change.family())?;
             if self.families.is_classic(change.family()) {
                 self.times.set(&changes.row, change, self.terms.time);
             }
@@ -377,6 +376,10 @@ impl Import {
             self.tally.bad += bad.units();
         }
         Ok(())
+    }
+
+    fn check_columns(&self) -> std::result::Result<(), String> {
+        self.families.check_columns(&self.table, self.columns())
     }
 
     /// What is said before why it does not go on.

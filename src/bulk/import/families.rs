@@ -11,7 +11,6 @@ use crate::model::TableName;
 
 /// See the module.
 pub struct Families {
-    table: TableName,
     /// Whether tombstones hide by their timestamps, whenever something is put.
     known: BTreeMap<String, bool>,
     /// They were asked for since a batch was written.
@@ -21,34 +20,33 @@ pub struct Families {
 impl Families {
     /// Asks which families the table has.
     pub fn of(backend: &dyn Backend, table: &TableName) -> Result<Self> {
-        Ok(Self { table: table.clone(), known: families_of(backend, table)?, has_looked: false })
-    }
-
-    /// The table has this name now.
-    pub fn follow(&mut self, table: &TableName) {
-        (self.table, self.has_looked) = (table.clone(), false);
+        Ok(Self { known: families_of(backend, table)?, has_looked: false })
     }
 
     /// Refuses one that is not there. It may have been declared meanwhile; asked once a batch.
-    pub fn check(&mut self, backend: &dyn Backend, family: &str) -> std::result::Result<(), Fault> {
+    pub fn check(
+        &mut self,
+        (backend, table): (&dyn Backend, &TableName),
+        family: &str,
+    ) -> std::result::Result<(), Fault> {
         if !self.known.contains_key(family) && !std::mem::replace(&mut self.has_looked, true) {
-            self.known = families_of(backend, &self.table).map_err(|e| Fault::whole(e.message))?;
+            self.known = families_of(backend, table).map_err(|e| Fault::whole(e.message))?;
         }
-        if self.known.contains_key(family) { Ok(()) } else { Err(Fault::whole(self.lacks(family))) }
+        if self.known.contains_key(family) { Ok(()) } else { Err(Fault::whole(lacks(table, family))) }
     }
 
-    pub fn check_columns(&self, columns: Option<&Columns>) -> std::result::Result<(), String> {
+    pub fn check_columns(&self, table: &TableName, columns: Option<&Columns>) -> std::result::Result<(), String> {
         let mut families = columns.into_iter().flat_map(Columns::families);
-        families.find(|family| !self.known.contains_key(*family)).map_or(Ok(()), |family| Err(self.lacks(family)))
+        families.find(|family| !self.known.contains_key(*family)).map_or(Ok(()), |family| Err(lacks(table, family)))
     }
 
     /// Whether tombstones of a family hide what is put later with their time.
     pub fn is_classic(&self, family: &str) -> bool {
         self.known.get(family).copied().unwrap_or_default()
     }
+}
 
-    fn lacks(&self, family: &str) -> String {
-        let (table, family) = (&self.table, family.escape_debug());
-        format!("table {table} has no family {family}; declare it: cellfs alter STORE {table} {family}")
-    }
+fn lacks(table: &TableName, family: &str) -> String {
+    let family = family.escape_debug();
+    format!("table {table} has no family {family}; declare it: cellfs alter STORE {table} {family}")
 }

@@ -2,6 +2,7 @@
 
 use jiff::civil::Time;
 use jiff::{SignedDuration, Timestamp};
+use num_bigint::{BigInt, Sign};
 use parquet::basic::{LogicalType, TimeUnit};
 use parquet::record::Field as Value;
 use parquet::schema::types::Type;
@@ -86,34 +87,14 @@ fn date(days: i32) -> String {
     time.map_or_else(|_| days.to_string(), |time| time.to_zoned(jiff::tz::TimeZone::UTC).date().to_string())
 }
 
-/// A whole number in two's complement, of which so many digits stand behind the point. The library writes a point behind
-/// one that has none, and gives up where it has no digits before it.
+/// A whole number in two's complement, of which so many digits stand behind the point. What the library makes of it has a
+/// point behind one that has no such digits, and gives up where it has none before it.
 fn decimal(bytes: &[u8], scale: usize) -> String {
-    let is_negative = bytes.first().is_some_and(|first| first & 0x80 != 0);
-    let mut rest = bytes.to_vec();
-    if is_negative {
-        let mut carry = true;
-        for byte in rest.iter_mut().rev() {
-            (*byte, carry) = (!*byte).overflowing_add(u8::from(carry));
-        }
-    }
-    let mut digits = Vec::new();
-    while rest.iter().any(|byte| *byte != 0) {
-        let mut left = 0_u16;
-        for byte in &mut rest {
-            let number = left << 8 | u16::from(*byte);
-            (*byte, left) = ((number / 10).to_le_bytes()[0], number % 10);
-        }
-        digits.push(char::from(b'0' + left.to_le_bytes()[0]));
-    }
-    while digits.len() <= scale {
-        digits.push('0');
-    }
-    if scale > 0 {
-        digits.insert(scale, '.');
-    }
-    digits.extend(is_negative.then_some('-'));
-    digits.iter().rev().collect()
+    let number = BigInt::from_signed_bytes_be(bytes);
+    let digits = format!("{:0>width$}", number.magnitude().to_string(), width = scale + 1);
+    let (whole, behind) = digits.split_at(digits.len() - scale);
+    let (sign, point) = (if number.sign() == Sign::Minus { "-" } else { "" }, if scale > 0 { "." } else { "" });
+    format!("{sign}{whole}{point}{behind}")
 }
 
 #[cfg(test)]

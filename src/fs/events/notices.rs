@@ -76,7 +76,8 @@ fn node_notices(fs: &Fs, nodes: &[Arc<Node>], notices: &mut Vec<Invalidation>) {
             notices.push(Invalidation::Inode(node.ino));
         }
         let is_gone = matches!(facts::at(&fs.tree, &key), Ok(None));
-        if is_gone && node.opens() > 0 {
+        // Of a server's it would have to be asked, which has none any more.
+        if is_gone && node.opens() > 0 && fs.tree.backend.is_prompt() {
             keep_open(fs, node);
         }
         if is_gone && node.state().session.is_none() {
