@@ -27,12 +27,6 @@ pub fn rename_table(
         RenameMode::NoReplace if target_exists => {
             return Err(Error::new(ErrorKind::AlreadyExists, "the target exists"));
         }
-        _ if target_exists => {
-            if !listing::page(&fs.tree, to, None, 1)?.is_empty() {
-                return Err(Error::new(ErrorKind::NotEmpty, "the target table is not empty"));
-            }
-            CatalogueChange::RenameTable { from: one.clone(), to: other.clone() }
-        }
         _ => CatalogueChange::RenameTable { from: one.clone(), to: other.clone() },
     };
     let replaces = target_exists && mode == RenameMode::Replace;
@@ -45,8 +39,7 @@ pub fn rename_table(
     };
     moving::move_tables(fs, below, moved, || {
         if replaces {
-            // Order: behind all that may refuse the rename.
-            fs.tree.backend.alter(CatalogueChange::SetTableAside { name: other.clone() }, origin)?;
+            set_aside(fs, to, &other, origin)?;
         }
         rename_made(fs, (from, to), &pairs, mode, || fs.tree.backend.alter(change, origin)).inspect_err(|_| {
             if replaces && let Err(e) = bring_back(fs, &other) {
@@ -96,6 +89,14 @@ pub fn rename_namespace(
         });
         Ok(())
     })
+}
+
+/// Takes an empty table out of the way. Order: behind all that may refuse the rename, and what is under way into the table.
+fn set_aside(fs: &Fs, key: &NodeKey, table: &TableName, origin: Origin) -> Result<()> {
+    if !listing::page(&fs.tree, key, None, 1)?.is_empty() {
+        return Err(Error::new(ErrorKind::NotEmpty, "the target table is not empty"));
+    }
+    fs.tree.backend.alter(CatalogueChange::SetTableAside { name: table.clone() }, origin)
 }
 
 fn bring_back(fs: &Fs, table: &TableName) -> Result<()> {

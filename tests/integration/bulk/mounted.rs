@@ -269,6 +269,17 @@ fn mount_an_import_into_a_table_that_is_replaced_is_refused() {
     assert_eq!(count(&root.join("live")), "0");
 }
 
+/// What was taken of a stream is in its table, which is not empty then.
+#[test]
+fn mount_a_table_into_which_a_stream_goes_is_replaced_by_none() {
+    let (_fixture, root, mut file) = with_import();
+    file.write_all(b"{\"row\":\"r\",\"f:a\":\"1\"}\n").unwrap();
+    assert_eq!(errno(fs::rename(root.join("stage"), root.join("live"))), libc::ENOTEMPTY);
+    file.write_all(b"{\"row\":\"s\",\"f:a\":\"2\"}\n").unwrap();
+    drop(file);
+    assert_eq!(count(&root.join("live")), "2");
+}
+
 #[test]
 fn mount_an_export_is_of_the_table_where_it_was_opened() {
     use std::io::Read;
