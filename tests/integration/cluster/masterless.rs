@@ -20,7 +20,7 @@ fn well(args: &[&str]) -> String {
 
 #[test]
 fn rows_are_read_and_written_while_no_master_is_there() {
-    let servers = Servers::start_with(SESSION);
+    let servers = Servers::start(SESSION);
     let address = servers.address();
     well(&["create", &address, "rows", "f,VERSIONS=3", "g,TTL=86400"]);
     well(&[

@@ -23,12 +23,8 @@ pub struct Servers {
 }
 
 impl Servers {
-    pub fn start() -> Self {
-        Self::start_with("")
-    }
-
-    /// With more settings, each a name and a value on a line.
-    pub fn start_with(settings: &str) -> Self {
+    /// With settings beside those of all, each a name and a value on a line.
+    pub fn start(settings: &str) -> Self {
         let home = hbase::prepare().expect("HBase can be fetched");
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join(MORE), settings).unwrap();
