@@ -79,9 +79,14 @@ impl<'f> Checker<'f> {
         self.damage(file, None, e.message)
     }
 
+    /// Counts bytes that were read.
+    fn count_read(&mut self, bytes: u64) -> Result<()> {
+        self.summary.bytes += bytes;
+        self.advance(bytes)
+    }
+
     fn advance(&mut self, bytes: u64) -> Result<()> {
         self.done += bytes;
-        self.summary.bytes += bytes;
         if self.done - self.reported < REPORT {
             return Ok(());
         }
@@ -132,7 +137,7 @@ impl<'f> Checker<'f> {
         }
         self.summary.entries += facts.cells;
         self.summary.rows += facts.rows;
-        self.advance(facts.stored_bytes)
+        self.count_read(facts.stored_bytes)
     }
 
     /// Reads all large values; what nothing leads to does not matter. Damaged chunks are told by [`Checker::large`].
@@ -143,7 +148,7 @@ impl<'f> Checker<'f> {
             let mut found = Vec::new();
             let next = match blobs.verify(number, &mut |finding| found.push(finding)) {
                 Ok(verified) => {
-                    self.advance(verified.bytes)?;
+                    self.count_read(verified.bytes)?;
                     verified.next
                 }
                 Err(e) if blobs.is_known(number) => {
