@@ -21,11 +21,11 @@ pub fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin
         CatalogueChange::TruncateTable { name } | CatalogueChange::SetCellsAside { name } => {
             vec![Event::Replaced { table: name.clone() }, table(name)]
         }
-        CatalogueChange::BringBack { table: name, .. } => {
+        CatalogueChange::BringBack { table: name, family: None, .. } => {
             let back = [Event::Replaced { table: name.clone() }, table(name)];
             with_its_namespace(name).into_iter().chain(back).collect()
         }
-        CatalogueChange::Undrop { table: name, .. } => {
+        CatalogueChange::Undrop { table: name, .. } | CatalogueChange::BringBack { table: name, .. } => {
             with_its_namespace(name).into_iter().chain([table(name)]).collect()
         }
         CatalogueChange::DropTable { name }

@@ -89,7 +89,10 @@ pub fn truncate(catalogue: &mut Catalogue, name: &TableName, now: Timestamp) -> 
     let mut table = known_table(catalogue, name)?.clone();
     table.id = new_table_id(catalogue);
     for family in table.stored_families_mut() {
-        family.id = new_family_id(catalogue);
+        let before = std::mem::replace(&mut family.id, new_family_id(catalogue));
+        if catalogue.restored.contains(&before) {
+            catalogue.restored.insert(family.id);
+        }
         family.forget_past();
         family.complete = Some(Complete { from: now, because: format!("the table was truncated at {}", now.iso()) });
     }

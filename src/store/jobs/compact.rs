@@ -5,19 +5,21 @@ use std::sync::Arc;
 use super::merge::{Ended, Merge, Scope, Uncovered, Walk};
 use crate::backend::{CompactionKind, CompactionProgress, Event};
 use crate::journal::{Edit, Item};
-use crate::model::{FamilyRules, FamilySchema, Generation, Origin, TableName, Timestamp};
+use crate::model::{
+    Catalogue, FamilyId, FamilyRules, FamilySchema, Generation, Origin, TableName, TableSchema, Timestamp,
+};
 use crate::segment::Sketch;
 use crate::store::catalogue::upkeep;
 use crate::store::engine::background::pace::Pace;
 use crate::store::engine::{Engine, edits, family, known_table};
-use crate::store::extents::flush::{add, families_by_id};
+use crate::store::extents::flush::add;
 use crate::store::extents::writing::{Output, options_of};
 use crate::store::jobs::{collect, expire};
 use crate::store::layout::policy::{Choice, FamilyStats, Layer, Settings, choose};
-use crate::store::layout::runs::{Run, RunExtent, Runs};
+use crate::store::layout::runs::{Layout, Run, RunExtent, Runs};
 use crate::store::secondary::stale::Stale;
 use crate::store::space::{merge_room, reserve};
-use crate::{ErrorKind, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Compacts a family, or all of a table; at full speed.
 pub fn compact(engine: &Engine, table: &TableName, name: Option<&str>, kind: CompactionKind) -> Result<()> {
@@ -26,30 +28,60 @@ pub fn compact(engine: &Engine, table: &TableName, name: Option<&str>, kind: Com
     engine.wake(|_| ());
     let catalogue = engine.catalogue.load_full();
     let schema = known_table(&catalogue, table)?;
-    let families: Vec<&FamilySchema> = match name {
-        Some(name) => vec![family(schema, name)?],
-        None => schema.stored_families().collect(),
+    let families: Vec<FamilyId> = match name {
+        Some(name) => vec![family(schema, name)?.id],
+        None => schema.stored_families().map(|family| family.id).collect(),
     };
-    families.into_iter().try_for_each(|family| compact_family(engine, table, family, kind))?;
+    families.into_iter().try_for_each(|family| compact_family(engine, family, kind))?;
     engine.structure.collect();
     collect::collect_blobs(engine)
 }
 
 /// Compacts a family at full speed.
-pub fn compact_family(engine: &Engine, table: &TableName, family: &FamilySchema, kind: CompactionKind) -> Result<()> {
+pub fn compact_family(engine: &Engine, family: FamilyId, kind: CompactionKind) -> Result<()> {
+    let rules = |family: &FamilyRules| {
+        let mut rules = family.clone();
+        if engine.disk.is_short() {
+            // Room is worth more than what is kept beside VERSIONS.
+            rules.keep_versions_for_ms = 0;
+        }
+        rules
+    };
+    merge_family(engine, family, (kind, Scope::default()), rules)
+}
+
+/// Merges the runs of a family at full speed, by what `rules` makes of its rules; none of one that is gone.
+pub fn merge_family(
+    engine: &Engine,
+    id: FamilyId,
+    (kind, scope): (CompactionKind, Scope),
+    rules: impl Fn(&FamilyRules) -> FamilyRules,
+) -> Result<()> {
     let _one = engine.turns.compact();
-    let runs = requested(engine, family, kind);
-    let mut rules = family.rules.clone();
-    if engine.disk.is_short() {
-        // Room is worth more than what is kept beside VERSIONS.
-        rules.keep_versions_for_ms = 0;
+    loop {
+        // Order: the layout is let go of before the merge: its files are given back meanwhile.
+        let taken = |layout: &Layout| {
+            let (table, family) = declared(&layout.state.catalogue, id)?;
+            Some((table.name.clone(), family.clone(), requested(layout, family, kind)))
+        };
+        let Some((table, family, runs)) = taken(&engine.layout()) else { return Ok(()) };
+        let what = (kind, runs, scope.clone());
+        match merge_runs(engine, &table, &family, &rules(&family.rules), what, &mut engine.full_pace())? {
+            Merged::Outdated => {}
+            Merged::Whole | Merged::Stopped => return Ok(()),
+        }
     }
-    merge_runs(engine, table, family, &rules, (kind, runs, Scope::default()), &mut engine.full_pace())
+}
+
+/// A family, and the table that it is of.
+fn declared(catalogue: &Catalogue, id: FamilyId) -> Option<(&TableSchema, &FamilySchema)> {
+    let mut all =
+        catalogue.tables.values().flat_map(|table| table.stored_families().map(move |family| (table, family)));
+    all.find(|(_, family)| family.id == id)
 }
 
 /// The runs that a compaction on request takes; none: there is nothing to do.
-pub fn requested(engine: &Engine, family: &FamilySchema, kind: CompactionKind) -> Vec<Arc<Run>> {
-    let layout = engine.layout();
+pub fn requested(layout: &Layout, family: &FamilySchema, kind: CompactionKind) -> Vec<Arc<Run>> {
     let Some(runs) = layout.runs(family.id).map(|runs| &runs.runs) else { return Vec::new() };
     let first = match kind {
         CompactionKind::Major => 0,
@@ -65,6 +97,8 @@ pub fn requested(engine: &Engine, family: &FamilySchema, kind: CompactionKind) -
 ///
 /// New-version families go in slices, each an edit of its own, so that only a slice needs room beside what is there.
 /// In classic families it matters which runs a tombstone was merged with: there it is all or nothing.
+///
+/// Order: `family` is as it was when `runs` were there, or before: what came later may be kept by other rules.
 pub fn merge_runs(
     engine: &Engine,
     table: &TableName,
@@ -72,8 +106,8 @@ pub fn merge_runs(
     rules: &FamilyRules,
     (kind, runs, scope): (CompactionKind, Vec<Arc<Run>>, Scope),
     pace: &mut Pace<'_>,
-) -> Result<()> {
-    let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
+) -> Result<Merged> {
+    let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(Merged::Whole) };
     let newest = runs.iter().map(|run| run.last_layer).max();
     let layers = (first.first_layer, newest.unwrap_or(last.last_layer));
     let all: u64 = runs.iter().map(|run| run.sum(|facts| facts.cells)).sum();
@@ -87,15 +121,19 @@ pub fn merge_runs(
     // Order: after the runs were chosen, see there.
     let stale = Stale::of(engine, &engine.catalogue.load(), family.id).filter(|_| kind == CompactionKind::Major);
     let mut merge = Merge { family, rules, kind, layers, earliest_put, runs, now: engine.now(), scope, stale };
-    let uncovered = loop {
+    let merged = loop {
         let slice = merge_slice(engine, &merge, pace, &mut |cells| {
             looked += cells;
             say((looked * 100 / all.max(1)).min(99) as u8);
         });
         match slice.inspect_err(|_| engine.signals.state.lock().compaction = None)? {
             Slice::Next(from) => merge.runs = merge.runs.iter().filter_map(|run| run.trimmed(&from)).collect(),
-            Slice::Last(uncovered) => break Some(uncovered),
-            Slice::GaveUp => break None,
+            Slice::Last(uncovered) => {
+                announce_uncovered(engine, table, family, uncovered);
+                break Merged::Whole;
+            }
+            Slice::Stopped => break Merged::Stopped,
+            Slice::Outdated => break Merged::Outdated,
         }
         // What has been read goes, if nobody else reads it.
         engine.structure.collect();
@@ -103,10 +141,7 @@ pub fn merge_runs(
         reserve::try_to_restore(engine);
     };
     engine.signals.state.lock().compaction = None;
-    if let Some(uncovered) = uncovered {
-        announce_uncovered(engine, table, family, uncovered);
-    }
-    Ok(())
+    Ok(merged)
 }
 
 /// The next slice of a merge, and the edit by which it counts.
@@ -133,7 +168,7 @@ fn merge_slice(
             Ended::Before(key) => Ok(Some((output.finish()?, Slice::Next(key)))),
         }
     });
-    let Some((made, slice)) = merged? else { return Ok(Slice::GaveUp) };
+    let Some((made, slice)) = merged? else { return Ok(Slice::Stopped) };
     let committed = reserve::with_reserve(engine, || {
         let mut edit = Edit::default();
         edit.items.extend(made.extents.iter().map(|(file, facts)| add(*file, facts, merge.family.id)));
@@ -141,13 +176,14 @@ fn merge_slice(
         if matches!(slice, Slice::Last(_)) {
             edit.items.push(Item::Compacted);
         }
-        edits::commit(engine, |_| Ok(edit), |layout| engine.show(layout, |_| None))
+        let edit = |layout: &Layout| if is_outdated(merge, layout) { Err(outdated()) } else { Ok(edit) };
+        edits::commit(engine, edit, |layout| engine.show(layout, |_| None))
     });
     match committed {
-        // What was merged is gone: its table was dropped, truncated or replaced meanwhile.
+        // What was merged is gone, as its table was dropped, truncated or replaced meanwhile, or is judged otherwise now.
         Err(e) if e.kind == ErrorKind::Busy => {
             made.give_up(engine);
-            Ok(Slice::GaveUp)
+            Ok(Slice::Outdated)
         }
         Err(e) => {
             made.give_up(engine);
@@ -155,6 +191,16 @@ fn merge_slice(
         }
         Ok(()) => Ok(slice),
     }
+}
+
+/// Whether the rules of the family are other ones than those by which its cells were judged: what these dropped may show by
+/// the new ones.
+fn is_outdated(merge: &Merge<'_>, layout: &Layout) -> bool {
+    declared(&layout.state.catalogue, merge.family.id).is_none_or(|(_, family)| family.rules != merge.family.rules)
+}
+
+fn outdated() -> Error {
+    Error::new(ErrorKind::Busy, "the rules of the family have changed")
 }
 
 /// In classic families a tombstone that went uncovers puts that were written after it with smaller timestamps:
@@ -188,21 +234,18 @@ pub fn tidy(engine: &Engine, pace: &mut Pace<'_>) -> Result<()> {
 pub fn compact_as_needed(engine: &Engine) -> Result<()> {
     let mut pace = engine.background_pace();
     tidy(engine, &mut pace)?;
-    let catalogue = engine.catalogue.load_full();
     let mut again = true;
     while std::mem::take(&mut again) {
-        for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
-            for family in table.stored_families() {
-                let settings = Settings::of(table, family)?;
-                let _one = engine.turns.compact();
-                if let Some((kind, runs)) = due(engine, family, &settings) {
-                    let what = (kind, runs, Scope::default());
-                    merge_runs(engine, &table.name, family, &family.rules, what, &mut pace)?;
-                    again = true;
-                }
-                if !pace.go_on() {
-                    return Ok(());
-                }
+        let catalogue = engine.catalogue.load_full();
+        for id in catalogue.tables.values().flat_map(TableSchema::stored_families).map(|family| family.id) {
+            let _one = engine.turns.compact();
+            let due = due(engine, &engine.layout(), id)?;
+            if let Some(Due { table, family, kind, runs }) = due {
+                merge_runs(engine, &table, &family, &family.rules, (kind, runs, Scope::default()), &mut pace)?;
+                again = true;
+            }
+            if !pace.go_on() {
+                return Ok(());
             }
         }
     }
@@ -211,12 +254,28 @@ pub fn compact_as_needed(engine: &Engine) -> Result<()> {
     collect::collect_blobs(engine)
 }
 
-/// What is to be compacted of a family now.
-fn due(engine: &Engine, family: &FamilySchema, settings: &Settings) -> Option<(CompactionKind, Vec<Arc<Run>>)> {
-    let layout = engine.layout();
-    // It may have been dropped meanwhile.
-    families_by_id(&layout.state.catalogue).get(&family.id)?;
-    let runs = layout.runs(family.id)?;
+/// What the background is to merge, and the family as it is there. It holds no layout: files are given back meanwhile.
+struct Due {
+    table: TableName,
+    family: FamilySchema,
+    kind: CompactionKind,
+    runs: Vec<Arc<Run>>,
+}
+
+/// What is to be compacted of a family now; it may have been dropped.
+fn due(engine: &Engine, layout: &Layout, id: FamilyId) -> Result<Option<Due>> {
+    let declared = declared(&layout.state.catalogue, id).filter(|(table, _)| table.compaction_enabled());
+    let Some((table, family)) = declared else { return Ok(None) };
+    let settings = Settings::of(table, family)?;
+    let due = layout.runs(id).and_then(|runs| chosen(engine, runs, (family, &settings)));
+    Ok(due.map(|(kind, runs)| Due { table: table.name.clone(), family: family.clone(), kind, runs }))
+}
+
+fn chosen(
+    engine: &Engine,
+    runs: &Runs,
+    (family, settings): (&FamilySchema, &Settings),
+) -> Option<(CompactionKind, Vec<Arc<Run>>)> {
     if runs.runs.iter().any(|run| run.is_damaged) || merge_room::lacks_room_beside_snapshots(engine, &runs.runs) {
         return None;
     }
@@ -241,8 +300,20 @@ enum Slice {
     Next(Arc<[u8]>),
     /// It counts, and was the last.
     Last(Uncovered),
-    /// The store stops, or what was merged is gone.
-    GaveUp,
+    /// The store stops.
+    Stopped,
+    /// What was merged is gone, or has other rules.
+    Outdated,
+}
+
+/// What a merge came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merged {
+    Whole,
+    /// The store stops.
+    Stopped,
+    /// What was merged is gone, or the family has other rules by now: from there on it was left as it was.
+    Outdated,
 }
 
 impl Slice {

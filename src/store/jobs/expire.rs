@@ -9,31 +9,27 @@ use crate::journal::{Edit, Item};
 use crate::model::{FamilyRules, TableName, Timestamp};
 use crate::segment::ExtentFacts;
 use crate::store::engine::{Engine, edits};
-use crate::store::layout::runs::{Run, Runs};
+use crate::store::layout::runs::{Layout, Run, Runs};
 use crate::visibility::past_family_ttl;
 use crate::{ErrorKind, Result};
 
 /// Drops runs in which everything has expired.
 pub fn expire_runs(engine: &Engine) -> Result<()> {
     let _one = engine.turns.compact();
-    let (layout, now) = (engine.layout(), engine.now());
+    let now = engine.now();
     #[cfg(test)]
     let now = if engine.breaks(crate::store::options::Broken::ExpiresEarly) { Timestamp(now.0 + 1_500) } else { now };
-    let mut edit = Edit::default();
-    let catalogue = engine.catalogue.load_full();
-    for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
-        for family in table.families.values() {
-            let Some(runs) = layout.runs(family.id) else { continue };
-            for run in expired(runs, &family.rules, now) {
-                edit.items.extend(run.extents.iter().map(|extent| Item::Remove(extent.reference)));
-            }
-        }
-    }
-    if edit.items.is_empty() {
+    if expired_items(&engine.layout(), now).is_empty() {
         return Ok(());
     }
-    let count = edit.items.len() as u64;
-    match edits::commit(engine, |_| Ok(edit), |layout| engine.show(layout, |_| None)) {
+    let mut count = 0;
+    // Order: by the rules that hold as the edit is made; until then others may bring back what was past.
+    let edit = |layout: &Layout| {
+        let items = expired_items(layout, now);
+        count = items.len() as u64;
+        Ok(Edit { items })
+    };
+    match edits::commit(engine, edit, |layout| engine.show(layout, |_| None)) {
         Err(e) if e.kind == ErrorKind::Busy => Ok(()),
         other => {
             other?;
@@ -41,6 +37,14 @@ pub fn expire_runs(engine: &Engine) -> Result<()> {
             Ok(())
         }
     }
+}
+
+fn expired_items(layout: &Layout, now: Timestamp) -> Vec<Item> {
+    let tables = layout.state.catalogue.tables.values().filter(|table| table.compaction_enabled());
+    let families = tables.flat_map(|table| table.families.values());
+    let runs = families.filter_map(|family| Some((layout.runs(family.id)?, &family.rules)));
+    let expired = runs.flat_map(|(runs, rules)| expired(runs, rules, now));
+    expired.flat_map(|run| &run.extents).map(|extent| Item::Remove(extent.reference)).collect()
 }
 
 /// Whether any cell of a table may expire.

@@ -2,7 +2,7 @@
 
 use super::{collect, compact};
 use crate::backend::CompactionKind;
-use crate::model::{FamilySchema, TableName};
+use crate::model::{FamilyId, FamilySchema};
 use crate::segment::ExtentFacts;
 use crate::store::engine::Engine;
 use crate::store::engine::changes::past;
@@ -47,11 +47,11 @@ fn clear(engine: &Engine) -> Result<()> {
     let catalogue = engine.catalogue.load_full();
     for table in catalogue.tables.values().filter(|table| table.compaction_enabled()) {
         let makes_room = |family: &&FamilySchema| {
-            has_changed(engine, family)
-                && !merge_room::stays_for_snapshots(engine, &compact::requested(engine, family, CompactionKind::Major))
+            let all = compact::requested(&engine.layout(), family, CompactionKind::Major);
+            has_changed(engine, family) && !merge_room::stays_for_snapshots(engine, &all)
         };
         for family in table.stored_families().filter(makes_room) {
-            compact_short(engine, &table.name, family)?;
+            compact_short(engine, family.id)?;
         }
     }
     collect::collect_blobs(engine)?;
@@ -60,10 +60,10 @@ fn clear(engine: &Engine) -> Result<()> {
 }
 
 /// Compacts a family on a full disk: as long as its slices make room.
-fn compact_short(engine: &Engine, table: &TableName, family: &FamilySchema) -> Result<()> {
+fn compact_short(engine: &Engine, family: FamilyId) -> Result<()> {
     let mut before = usable(engine);
     loop {
-        let done = compact::compact_family(engine, table, family, CompactionKind::Major);
+        let done = compact::compact_family(engine, family, CompactionKind::Major);
         engine.structure.collect();
         let now = usable(engine);
         if done.as_ref().err().is_none_or(|e| e.kind != ErrorKind::NoSpace) || now <= before {

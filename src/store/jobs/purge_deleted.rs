@@ -3,7 +3,7 @@
 use super::merge::Scope;
 use crate::Result;
 use crate::backend::{CompactionKind, Event, PurgeScope};
-use crate::model::{FamilyRules, FamilySchema, KeepDeleted, Origin};
+use crate::model::{FamilyId, FamilyRules, KeepDeleted, Origin};
 use crate::store::catalogue::upkeep;
 use crate::store::engine::{Engine, family, known_table};
 use crate::store::extents::flush;
@@ -18,21 +18,17 @@ pub fn purge_deleted(engine: &Engine, scope: &PurgeScope) -> Result<()> {
     flush::flush(engine)?;
     let catalogue = engine.catalogue.load_full();
     let table = known_table(&catalogue, &scope.table)?;
-    let mut families: Vec<(&FamilySchema, Scope)> = match &scope.family {
+    let mut families: Vec<(FamilyId, Scope)> = match &scope.family {
         Some(name) => vec![family(table, name)?],
         None => table.families.values().collect(),
     }
     .into_iter()
-    .map(|family| (family, Scope { row: scope.row.clone(), qualifier: scope.qualifier.clone() }))
+    .map(|family| (family.id, Scope { row: scope.row.clone(), qualifier: scope.qualifier.clone() }))
     .collect();
     // Order: behind the cells that they are of: what nothing needs any more goes, whichever row it is of.
-    families.extend(table.indexes.values().map(|index| (&index.entries, Scope::default())));
+    families.extend(table.indexes.values().map(|index| (index.entries.id, Scope::default())));
     for (family, within) in families {
-        let _one = engine.turns.compact();
-        let rules = keeping_nothing(&family.rules);
-        let runs = compact::requested(engine, family, CompactionKind::Major);
-        let what = (CompactionKind::Major, runs, within);
-        compact::merge_runs(engine, &scope.table, family, &rules, what, &mut engine.full_pace())?;
+        compact::merge_family(engine, family, (CompactionKind::Major, within), keeping_nothing)?;
     }
     engine.subscribers.announce(&[purged(scope)]);
     // Order: the files first that nothing refers to: what they lead to counts as live as long as they are there.

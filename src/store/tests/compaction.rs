@@ -214,7 +214,7 @@ fn what_is_flushed_while_a_row_is_judged_does_not_matter() {
         let mut beside = 0;
         let catalogue = store.catalogue().unwrap();
         let family = &catalogue.tables[&table()].families["f"];
-        let runs = compact::requested(&store.engine, family, Major);
+        let runs = compact::requested(&store.engine.layout(), family, Major);
         let (kind, now) = (Major, store.engine.now());
         let earliest_put = Timestamp(10);
         let scope = Scope::default();

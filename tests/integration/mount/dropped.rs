@@ -56,6 +56,24 @@ fn mount_a_dropped_family_comes_back_with_its_history() {
 }
 
 #[test]
+fn mount_a_family_that_comes_back_leaves_the_empty_directories_of_its_table() {
+    let fixture = Fixture::new();
+    fixture.family("r");
+    fs::create_dir(fixture.path("t/.schema/g")).unwrap();
+    fs::create_dir_all(fixture.path("t/r/g")).unwrap();
+    let cell = fixture.path("t/r/g/q");
+    fs::write(&cell, "value").unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let at = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis().to_string();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    run(&fixture, &["alter", &store(&fixture), "t", "--delete", "g"]);
+    fs::create_dir(fixture.path("t/empty")).unwrap();
+    run(&fixture, &["undelete", "--at", &at, &store(&fixture), "t"]);
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "value");
+    assert!(fixture.path("t/empty").is_dir());
+}
+
+#[test]
 fn mount_a_dropped_table_comes_back_with_its_history() {
     let fixture = Fixture::new();
     let cell = fixture.family("r").join("q");
