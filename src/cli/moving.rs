@@ -20,6 +20,7 @@ use crate::model::{
     TimeRange, Value,
 };
 use crate::tree::place::{FamilyPlace, Place, RowPlace, family_of};
+use crate::visibility::past_family_ttl;
 use crate::{Error, ErrorKind, Result};
 
 /// Versions that are looked at at once.
@@ -285,6 +286,7 @@ impl Mover {
 
     /// Puts versions at the target as they are; those that are there already are put again.
     fn copy(&self, from: &FamilyPlace, to: &FamilyPlace, cells: &[(Qualifier, CellInfo)]) -> Result<()> {
+        self.check_lives(to, cells)?;
         let mut rest = cells;
         while !rest.is_empty() {
             let mut bytes = 0;
@@ -302,6 +304,26 @@ impl Mover {
             rest = later;
         }
         Ok(())
+    }
+
+    /// Refuses to move what the target's family would not keep for its TTL.
+    fn check_lives(&self, to: &FamilyPlace, cells: &[(Qualifier, CellInfo)]) -> Result<()> {
+        let (catalogue, now) = (self.backend.catalogue()?, self.backend.now());
+        let table = catalogue.tables.get(&to.table);
+        let Some(family) = table.and_then(|table| table.families.get(&to.family)) else { return Ok(()) };
+        let is_past =
+            |cell: &CellInfo| cell.deleted_at.is_none() && past_family_ttl(&family.rules, cell.timestamp, now);
+        let Some((qualifier, cell)) = cells.iter().find(|(_, cell)| is_past(cell)) else { return Ok(()) };
+        let text = format!(
+            "version {} of {}:{} is older than the TTL of family {} of table {}, and would be gone at once: it is left where \
+             it is; raise that TTL, or copy what is newest (cp) and delete the rest here",
+            cell.timestamp.0,
+            to.family,
+            qualifier.escape_ascii(),
+            to.family,
+            to.table
+        );
+        Err(Error::new(ErrorKind::Refused, text))
     }
 
     fn restored(&self, to: &FamilyPlace, qualifier: &Qualifier, cell: &CellInfo) -> Result<Mutation> {

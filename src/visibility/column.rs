@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::markers::covers;
+use super::markers::{covers, covers_time};
 use super::{CellSource, FamilyReader, ReadRules, View, VisibleCell, last_alive};
 use crate::Result;
 use crate::model::{CellInfo, CellKind, FamilyRules, Qualifier, SeqNo, StoredCell, TimeRange, Timestamp, Tombstone};
@@ -93,6 +93,21 @@ pub fn past_of(mut source: impl CellSource, qualifier: &Qualifier, settled_after
         }
     }
     Ok(if version.is_some() { past } else { Past::Other })
+}
+
+/// Whether, by HBase's rules, a tombstone that is stored hides a version of this time that comes now. `source`: as of
+/// [`past_of`].
+pub fn hides_what_comes(mut source: impl CellSource, qualifier: &Qualifier, timestamp: Timestamp) -> Result<bool> {
+    while let Some(cell) = source.next()? {
+        let is_of_column = cell.qualifier == *qualifier || cell.kind.is_family_tombstone();
+        if is_of_column && covers_time(cell.kind, cell.timestamp, timestamp) {
+            return Ok(true);
+        }
+        if !is_of_column && cell.qualifier > *qualifier {
+            break;
+        }
+    }
+    Ok(false)
 }
 
 /// A visible cell as `stat` and listings need it.

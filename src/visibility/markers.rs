@@ -54,14 +54,18 @@ pub(super) struct Covering {
 
 /// Whether a tombstone of the same row and family hides this put.
 pub(super) fn covers(tombstone: &StoredCell, put: &StoredCell) -> bool {
-    let CellKind::Tombstone(kind) = tombstone.kind else { return false };
-    let in_time = match kind {
-        Tombstone::Family | Tombstone::Column => put.timestamp <= tombstone.timestamp,
-        Tombstone::FamilyVersion | Tombstone::Version => put.timestamp == tombstone.timestamp,
-    };
-    in_time
+    covers_time(tombstone.kind, tombstone.timestamp, put.timestamp)
         && tombstone.seq >= put.seq
         && (tombstone.kind.is_family_tombstone() || tombstone.qualifier == put.qualifier)
+}
+
+/// Whether a cell is a tombstone that is there for puts of a time.
+pub(super) fn covers_time(kind: CellKind, at: Timestamp, put: Timestamp) -> bool {
+    match kind {
+        CellKind::Put => false,
+        CellKind::Tombstone(Tombstone::Family | Tombstone::Column) => put <= at,
+        CellKind::Tombstone(Tombstone::FamilyVersion | Tombstone::Version) => put == at,
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,7 @@ mod reader;
 mod source;
 mod visible;
 
-pub use column::{Past, expiry, expiry_at, list_versions, newest, past_of, version_info};
+pub use column::{Past, expiry, expiry_at, hides_what_comes, list_versions, newest, past_of, version_info};
 pub use compaction::{FlushMatcher, MajorMatcher, Verdict, major_compaction};
 pub use reader::FamilyReader;
 pub use source::{CellSource, SliceSource};

@@ -8,6 +8,7 @@ use crate::model::{ColumnKey, Timestamp};
 use crate::tree::path::name_of;
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
+use crate::visibility::past_family_ttl;
 use crate::{Error, ErrorKind, Result};
 
 /// Timestamps of so many digits are of our days; fewer are rather meant as a part of a name.
@@ -36,35 +37,40 @@ pub fn check_dated(fs: &Fs, dir: &NodeKey, key: &NodeKey, name: &[u8]) -> Result
     Ok(fs.dated.first(column).then_some(text))
 }
 
-/// Refuses a version that its family would not keep, as so many newer ones are there: what a rename would move there
+/// Refuses a version that its family would not keep, as so many newer ones are there or its TTL is over: what a rename would move there
 /// would be lost.
 pub fn check_masked(fs: &Fs, key: &NodeKey) -> Result<()> {
     let (View::Plain, Place::Version(column, timestamp)) = (key.view, &key.place) else { return Ok(()) };
-    let Some(versions) = versions_that_mask(fs, column, *timestamp)? else { return Ok(()) };
+    let catalogue = fs.tree.backend.catalogue()?;
+    let table = catalogue.tables.get(&column.table);
+    let Some(family) = table.and_then(|table| table.families.get(&column.family)) else { return Ok(()) };
+    let rules = &family.rules;
+    let why = if past_family_ttl(rules, *timestamp, fs.tree.backend.now()) {
+        "older than the TTL of its family".to_owned()
+    } else if is_masked(fs, column, (*timestamp, rules.versions))? {
+        format!("older than the {} that its family keeps", rules.versions)
+    } else {
+        return Ok(());
+    };
     let name = name_of(&fs.tree, key);
     let stem = name_of(&fs.tree, &key.sibling(Place::Cell(Arc::clone(column))));
     let (name, stem) = (String::from_utf8_lossy(&name), String::from_utf8_lossy(&stem));
-    let text = format!(
-        "`{name}` would be version {timestamp} of `{stem}`, older than the {versions} that its family keeps, and \
-         gone at once: nothing is made; {OUT}"
-    );
+    let text =
+        format!("`{name}` would be version {timestamp} of `{stem}`, {why}, and gone at once: nothing is made; {OUT}");
     Err(Error::new(ErrorKind::Refused, text))
 }
 
-/// How many versions the family keeps, where so many newer ones are there.
-fn versions_that_mask(fs: &Fs, column: &ColumnKey, timestamp: Timestamp) -> Result<Option<u32>> {
-    let catalogue = fs.tree.backend.catalogue()?;
-    let family = catalogue.tables.get(&column.table).and_then(|table| table.families.get(&column.family));
-    let Some(versions) = family.map(|family| family.rules.versions) else { return Ok(None) };
+/// Whether so many newer versions are there as the family keeps.
+fn is_masked(fs: &Fs, column: &ColumnKey, (timestamp, versions): (Timestamp, u32)) -> Result<bool> {
     let (mut left, mut before, mut most) = (usize::try_from(versions).unwrap_or(usize::MAX), None, PAGE.0);
     while left > 0 {
         let page = left.min(most);
         let stored = fs.tree.backend.list_versions(column, Versions::Live, before, page)?;
         let newer = stored.iter().take_while(|cell| cell.timestamp > timestamp).count();
         if newer < page {
-            return Ok(None);
+            return Ok(false);
         }
         (left, before, most) = (left - page, stored.last().map(|cell| cell.timestamp), (2 * most).min(PAGE.1));
     }
-    Ok(Some(versions))
+    Ok(true)
 }

@@ -14,7 +14,7 @@ use crate::store::plan::planner::{Lazily, Planner};
 use crate::store::secondary::constraint::Judged;
 use crate::store::space::backlog;
 use crate::store::write::apply;
-use crate::visibility::{FamilyReader, ReadRules, View, VisibleCell};
+use crate::visibility::{FamilyReader, ReadRules, View, VisibleCell, past_family_ttl};
 use crate::{Error, ErrorKind, Result};
 
 /// Most cells and most bytes of values that move in one step.
@@ -42,12 +42,16 @@ pub fn rename_directory(engine: &Engine, from: &Directory, to: &Directory, origi
     let mut cells = Vec::new();
     let mut markers = Vec::new();
     for name in names {
-        let before = cells.len();
+        let (before, mut newest) = (cells.len(), None);
         let source = family(from_table, name)?;
         let target = family(to_table, to.family.as_ref().unwrap_or(name));
         for visible in everything(engine, &planner, source)? {
             // Not EXDEV: copying would end half-way.
             let target = target.as_ref().map_err(|e| Error::new(ErrorKind::NotPermitted, &*e.message))?;
+            if visible.deleted_at.is_none() && newest.as_ref() != Some(&visible.cell.qualifier) {
+                check_lives(&visible, target, now)?;
+                newest = Some(visible.cell.qualifier.clone());
+            }
             cells.push(RowCell { table: to_table, row: &to.row, cell: moved(visible, target, now) });
         }
         if cells.len() > before {
@@ -87,6 +91,16 @@ fn everything(engine: &Engine, planner: &Planner<'_>, family: &FamilySchema) -> 
         found.push(visible);
     }
     Ok(found)
+}
+
+/// Of a file the version that it shows; in a family with a TTL that this is older than it would be gone at once.
+fn check_lives(newest: &VisibleCell, target: &FamilySchema, now: Timestamp) -> Result<()> {
+    if past_family_ttl(&target.rules, newest.cell.timestamp, now) {
+        return Err(cross(
+            "what is moved is older than the TTL of its family at the target, and would be gone at once",
+        ));
+    }
+    Ok(())
 }
 
 /// In classic families a tombstone at the target would hide what arrives.

@@ -83,6 +83,30 @@ impl<'a> Place<'a> {
         Ok(())
     }
 
+    /// Refuses a version that nobody would see: what is moved would be lost.
+    fn check_shows(&self, put: &Planned<'_>) -> Result<()> {
+        let (now, rules, timestamp) = (self.planner.now, &self.family.rules, put.timestamp);
+        let is_past = |last: i64| last < now.0;
+        let why = if visibility::past_family_ttl(rules, timestamp, now) {
+            "older than the TTL of its family"
+        } else if put.tags.alive_until(timestamp).is_some_and(is_past) {
+            "older than the TTL that the cell has"
+        } else if !rules.new_version_behavior && self.hides(timestamp)? {
+            "hidden by a tombstone of a later or the same time"
+        } else {
+            return Ok(());
+        };
+        let name = self.key.qualifier.escape_ascii();
+        let text = format!("version {} of {name} would be {why}, and gone at once: nothing is moved", timestamp.0);
+        Err(Error::new(ErrorKind::NotPermitted, text))
+    }
+
+    fn hides(&self, timestamp: Timestamp) -> Result<bool> {
+        let row = key::row_prefix(self.planner.row);
+        let mut cursor = self.column(&row)?;
+        visibility::hides_what_comes(cursor.row(row), &self.key.qualifier, timestamp)
+    }
+
     /// The tombstone that the old name gets, of a version alone if one is given.
     fn bury(&self, version: Option<Timestamp>, erases: bool) -> Result<Planned<'a>> {
         let qualifier = self.key.qualifier.clone();
@@ -187,6 +211,9 @@ pub fn rename_cell(engine: &Engine, rename: &RenameCell) -> Result<CellInfo> {
     let moved_version = rename.from_version.or(within);
     let time = rename.to_version.map_or(Time::AfterNewest, Time::At);
     let target = to.put(&source, time)?;
+    if rename.to_version.is_some() {
+        to.check_shows(&target)?;
+    }
     if rename.mode == RenameMode::NoReplace {
         to.check_free(rename.to_version)?;
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-use super::fixture::{Fixture, errno, names};
+use super::fixture::{Fixture, errno, names, suffixed};
 
 /// A cell that lives for so many milliseconds, as the command line puts it.
 fn put_for(fixture: &Fixture, row: &str, qualifier: &str, value: &str, ttl: &str) {
@@ -259,4 +259,60 @@ os.setxattr(fd, 'user.cellfs.ttl', b'1')";
     assert!(Command::new("python3").args(["-c", script]).arg(&cell).status().unwrap().success());
     std::thread::sleep(std::time::Duration::from_millis(50));
     assert_eq!(names(&fixture.mnt().join(".history/default/t/r/f")).len(), 1, "it is deleted, and kept");
+}
+
+/// With the cell `f:q` of two hours ago in the row `t/r`, and families with a TTL of a minute in `t` and `short`.
+fn with_an_old_cell() -> Fixture {
+    let fixture = Fixture::new();
+    for family in ["short/.schema/f", "t/.schema/g"] {
+        fs::create_dir_all(fixture.path(family)).unwrap();
+        fs::write(fixture.path(family).join("TTL"), "60").unwrap();
+    }
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let timestamp = (now.as_millis() - 7_200_000).to_string();
+    let store = fixture.store();
+    let output = fixture.cellfs(&["put", store.to_str().unwrap(), "t", "r", "f:q", "precious", &timestamp]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    fixture
+}
+
+#[test]
+fn mount_what_is_older_than_a_ttl_moves_under_it_by_copying_or_stays() {
+    let fixture = with_an_old_cell();
+    let (from, to) = (fixture.path("t/r"), fixture.path("short/r"));
+    assert_eq!(errno(fs::rename(&from, &to)), libc::EXDEV);
+    assert_eq!(errno(fs::rename(from.join("f"), from.join("g"))), libc::EXDEV);
+    for (from, to) in [(from.clone(), to.clone()), (from.join("f/q"), from.join("g/q"))] {
+        let moved = fixture.cellfs(&["mv", from.to_str().unwrap(), to.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&moved.stderr);
+        assert!(!moved.status.success() && said.contains("older than the TTL"), "{said}");
+    }
+    assert_eq!(fs::read_to_string(from.join("f/q")).unwrap(), "precious");
+    assert!(Command::new("mv").args([&from, &to]).status().unwrap().success());
+    assert_eq!(fs::read_to_string(to.join("f/q")).unwrap(), "precious");
+    assert!(!from.exists());
+}
+
+#[test]
+fn mount_a_version_that_would_not_show_is_not_moved_there() {
+    let fixture = with_an_old_cell();
+    let row = fixture.path("t/r");
+    let stays = |from: &Path, to: &Path| {
+        assert_eq!(errno(fs::rename(from, to)), libc::EPERM, "{}", to.display());
+        assert!(fs::read_to_string(from).is_ok(), "{}", to.display());
+    };
+    fs::create_dir_all(row.join("g")).unwrap();
+    stays(&row.join("f/q"), &row.join("g/q@77"));
+    assert_eq!(errno(fs::write(row.join("g/x@20261122"), "copied")), libc::EPERM);
+    put_for(&fixture, "r", "own", "with a TTL", "3600000");
+    stays(&row.join("f/own"), &row.join("f/own@20261122"));
+    fs::create_dir_all(fixture.path("classic/.schema/f")).unwrap();
+    fs::write(fixture.path("classic/.schema/f/NEW_VERSION_BEHAVIOR"), "false").unwrap();
+    let cell = fixture.path("classic/r/f/q");
+    fs::create_dir_all(cell.parent().unwrap()).unwrap();
+    fs::write(&cell, "removed").unwrap();
+    fs::remove_file(&cell).unwrap();
+    stays(&row.join("f/q"), &suffixed(&cell, "@5"));
+    fs::rename(row.join("f/q"), &cell).unwrap();
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "precious");
 }
