@@ -2,9 +2,11 @@
 
 use crate::error::printable;
 use crate::model::declared::attributes::all_without_effect;
-use crate::model::{CatalogueChange, Origin};
+use crate::model::declared::region::{set_splits, splits};
+use crate::model::{Catalogue, CatalogueChange, Origin, TableName};
 use crate::shell::eval::failure::Outcome;
 use crate::shell::session::Session;
+use crate::{Error, ErrorKind};
 
 /// Changes the catalogue; attributes that are new and change nothing are named on standard error, which HBase's
 /// shell does not use for answers.
@@ -32,4 +34,22 @@ pub(super) fn change_at(session: &Session<'_>, change: CatalogueChange, version:
         eprintln!("{}", printable(sentence));
     }
     Ok(())
+}
+
+/// Changes where a table is split, whatever others alter of it meanwhile.
+pub(super) fn change_splits(
+    session: &Session<'_>,
+    name: &TableName,
+    changed: &dyn Fn(Vec<Vec<u8>>) -> Vec<Vec<u8>>,
+) -> Outcome<()> {
+    let alter = |catalogue: &Catalogue| {
+        let gone = || Error::new(ErrorKind::NoSuchTable, format!("table {name} does not exist any more"));
+        let mut table = catalogue.tables.get(name).cloned().ok_or_else(gone)?;
+        let points = changed(splits(&table));
+        set_splits(&mut table, points);
+        Ok(CatalogueChange::AlterTable(table))
+    };
+    let done = session.backend()?.alter_from(Origin::default(), &alter);
+    session.pace.changed_many();
+    Ok(done?)
 }

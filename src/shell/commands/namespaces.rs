@@ -23,8 +23,11 @@ pub(super) fn find(name: &str) -> Option<Command> {
 
 fn known(session: &Session<'_>, name: &str) -> Outcome<NamespaceSchema> {
     let catalogue = session.backend()?.catalogue()?;
-    let missing = || Failure::Store(Error::new(ErrorKind::NoSuchNamespace, format!("namespace {name} does not exist")));
-    catalogue.namespaces.get(name).cloned().ok_or_else(missing)
+    catalogue.namespaces.get(name).cloned().ok_or_else(|| Failure::Store(missing(name)))
+}
+
+fn missing(name: &str) -> Error {
+    Error::new(ErrorKind::NoSuchNamespace, format!("namespace {name} does not exist"))
 }
 
 fn hashes(arguments: &Arguments) -> Outcome<Vec<Options>> {
@@ -50,20 +53,35 @@ fn drop(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     change(session, CatalogueChange::DropNamespace { name: arguments.text(0) })
 }
 
-fn alter(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
-    let mut namespace = known(session, &arguments.text(0))?;
+/// What is set, or with `None` unset, of a namespace.
+type Properties = Vec<(String, Option<String>)>;
+
+fn changes(arguments: &Arguments) -> Outcome<Properties> {
+    let mut changes = Properties::new();
     for mut options in hashes(arguments)? {
         let method = options.take("METHOD").map(|method| method.to_text()).unwrap_or_default();
         match method.as_str() {
-            "set" => namespace.properties.extend(options.texts()),
-            "unset" => {
-                let name = options.take("NAME").unwrap_or(Value::Nil).to_text();
-                namespace.properties.remove(&name);
-            }
+            "set" => changes.extend(options.texts().map(|(name, value)| (name, Some(value)))),
+            "unset" => changes.push((options.take("NAME").unwrap_or(Value::Nil).to_text(), None)),
             other => return refuse(format!("Unknown method {other}")),
         }
     }
-    change(session, CatalogueChange::AlterNamespace(namespace))
+    Ok(changes)
+}
+
+fn alter(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
+    let (name, changes) = (arguments.text(0), changes(arguments)?);
+    session.backend()?.alter_from(Origin::default(), &|catalogue| {
+        let mut namespace = catalogue.namespaces.get(&name).cloned().ok_or_else(|| missing(&name))?;
+        for (name, value) in &changes {
+            match value {
+                Some(value) => drop(namespace.properties.insert(name.clone(), value.clone())),
+                None => drop(namespace.properties.remove(name)),
+            }
+        }
+        Ok(CatalogueChange::AlterNamespace(namespace))
+    })?;
+    Ok(Value::Nil)
 }
 
 fn describe(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {

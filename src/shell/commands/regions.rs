@@ -1,5 +1,6 @@
 //! Regions: where they are, and what the master is asked to do with them. A store has neither servers nor a master.
 
+use super::change::change_splits;
 use super::{Command, meaningless};
 use crate::ErrorKind;
 use crate::backend::{RegionChange, RegionSwitch};
@@ -62,17 +63,14 @@ fn split(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     if ask(session, &change)?.is_some() {
         return Ok(Value::Nil);
     }
-    let mut table = session.table(&subject)?;
+    let table = session.table(&subject)?;
     if point.is_empty() {
         return refuse(
             "org.apache.hadoop.hbase.DoNotRetryIOException: Region not splittable because bestSplitPoint = null, maybe \
              table is too small for auto split. For force split, try specifying split row",
         );
     }
-    let mut points = splits(&table);
-    points.push(point);
-    set_splits(&mut table, points);
-    session.backend()?.alter(CatalogueChange::AlterTable(table), Origin::default())?;
+    change_splits(session, &table.name, &|points| [points, vec![point.clone()]].concat())?;
     Ok(Value::Nil)
 }
 

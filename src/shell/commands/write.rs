@@ -1,9 +1,8 @@
 //! put, delete, deleteall, incr, append, truncate, truncate_preserve.
 
-use super::change::change;
+use super::change::{change, change_splits};
 use super::tables::set_state;
 use super::{ColumnText, Command, check_families, row_key};
-use crate::model::declared::region::set_splits;
 use crate::model::{
     Append, Catalogue, CatalogueChange, Cell, ColumnDelta, DeleteKind, DeleteMarker, FileAttributes, FileChange,
     Increment, Mutation, Origin, PutCell, RowKey, RowMutations, Scan, TableName, TableState, Time, TimeRange,
@@ -259,22 +258,9 @@ fn truncate_with(session: &mut Session<'_>, arguments: &Arguments, splits: Split
     change(session, CatalogueChange::SetCellsAside { name: table.name.clone() })?;
     set_state(session, &table, TableState::Enabled)?;
     if splits == Splits::Dropped {
-        drop_splits(session, &table.name)?;
+        change_splits(session, &table.name, &|_| Vec::new())?;
     }
     Ok(Value::Nil)
-}
-
-/// Of the schema as it is by now: others may have altered it meanwhile.
-fn drop_splits(session: &Session<'_>, name: &TableName) -> Outcome<()> {
-    let drop_them = |catalogue: &Catalogue| {
-        let gone = || Error::new(ErrorKind::NoSuchTable, format!("table {name} does not exist any more"));
-        let mut table = catalogue.tables.get(name).cloned().ok_or_else(gone)?;
-        set_splits(&mut table, Vec::new());
-        Ok(CatalogueChange::AlterTable(table))
-    };
-    let done = session.backend()?.alter_from(Origin::default(), &drop_them);
-    session.pace.changed_many();
-    Ok(done?)
 }
 
 fn truncate(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
