@@ -22,6 +22,7 @@ pub fn to_bytes_binary(text: &[u8]) -> Vec<u8> {
     let mut rest = text;
     while let Some((byte, after)) = rest.split_first() {
         let digits = after.strip_prefix(b"x").and_then(|hex| hex.get(..2)).filter(|_| *byte == b'\\');
+        let digits = digits.filter(|hex| hex.iter().all(u8::is_ascii_hexdigit));
         let value =
             digits.and_then(|hex| std::str::from_utf8(hex).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
         bytes.push(value.unwrap_or(*byte));
@@ -45,5 +46,6 @@ mod tests {
     fn only_escapes_are_undone() {
         assert_eq!(to_string_binary(b"a\\\x00\xffz"), r"a\x5C\x00\xFFz");
         assert_eq!(to_bytes_binary(br"a\x5C\x00\xFFz\xq\"), b"a\\\x00\xffz\\xq\\");
+        assert_eq!(to_bytes_binary(br"\x+1"), br"\x+1");
     }
 }

@@ -47,7 +47,10 @@ fn lack(
     let purged = more(was.purge_deleted_after_ms, is.purge_deleted_after_ms)
         .filter(|ms| kept && is.new_version_behavior && ago(*ms) > family.made_at)
         .map(|ms| Complete { from: ago(ms), because: until(format!("PURGE_DELETED_AFTER was {} s", ms / 1000)) });
-    [versions, ttl, deleted, purged].into_iter().fold(None, Complete::later)
+    let beside = (is.new_version_behavior && is.keep_versions_for_ms > was.keep_versions_for_ms && was_full(family))
+        .then(|| (ago(was.keep_versions_for_ms), was.keep_versions_for_ms / 1000))
+        .map(|(from, s)| Complete { from, because: until(format!("KEEP_VERSIONS_FOR was {s} s")) });
+    [versions, ttl, deleted, purged, beside].into_iter().fold(None, Complete::later)
 }
 
 /// Whether a column of a family may have as many versions as are kept, by the numbers of each qualifier.

@@ -224,3 +224,21 @@ fn mount_at_tells_of_tables_and_rows_what_versions_has_dropped() {
     assert_eq!(names(&at("1700/default/t/whole/f")), ["q"]);
     assert_eq!(errors(&fixture), before, "nothing lacks there");
 }
+
+#[test]
+fn mount_complete_remembers_that_less_was_kept_beside_versions() {
+    let fixture = Fixture::new();
+    let (family, schema) = (fixture.family("r"), fixture.path("t/.schema/f"));
+    let set = |name: &str, value: &str| fs::write(schema.join(name), value).unwrap();
+    set("VERSIONS", "1");
+    set("KEEP_VERSIONS_FOR", "0");
+    for value in ["one", "two"] {
+        fs::write(family.join("q"), value).unwrap();
+    }
+    let table = cellfs::model::TableName::parse("t").unwrap();
+    fixture.backend().compact(&table, None, cellfs::backend::CompactionKind::Major).unwrap();
+    let before = now();
+    set("KEEP_VERSIONS_FOR", "3600");
+    let said = line(&schema.join(".info/complete"), "f");
+    assert!(said[1].parse::<u128>().unwrap() >= before && said[3].starts_with("KEEP_VERSIONS_FOR was 0 s"), "{said:?}");
+}
