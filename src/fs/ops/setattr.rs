@@ -138,7 +138,12 @@ fn resize(fs: &Fs, file: &FileHandle, state: &mut NodeState, size: u64) -> Resul
     let session = write::session(fs, &file.node, state)?;
     access::end_privileges(fs, file.node.ino, session, stored);
     let before = session.content.len();
-    load::beyond(fs, &file.node.key().place, |beyond| session.content.resize(size, beyond))?;
+    let resized = load::beyond(fs, &file.node.key().place, |beyond| session.content.resize(size, beyond));
+    if let Err(e) = resized {
+        // What others make of the file is to be seen, where nothing of it waits here.
+        state.end_idle_session();
+        return Err(e);
+    }
     session.appends = None;
     session.change_from(size.min(before));
     session.file.mtime = None;

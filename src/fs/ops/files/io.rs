@@ -82,6 +82,8 @@ pub fn write(fs: &Fs, number: u64, offset: u64, data: &[u8], append: bool) -> Re
         if e.kind != ErrorKind::NoSpace || appends.is_none() {
             refused::refuse(fs, &file, &mut state, e.kind)?;
         }
+        // What others make of the file is to be seen, where nothing of it waits here.
+        state.end_idle_session();
         return Err(e);
     }
     session.appends = appends;
