@@ -136,6 +136,9 @@ fn resize(fs: &Fs, file: &FileHandle, state: &mut NodeState, size: u64) -> Resul
     check_intact(file, size)?;
     let stored = state.cell.as_ref().and_then(|cell| cell.tags.file.mode());
     let session = write::session(fs, &file.node, state)?;
+    if size > 0 {
+        session.check_kept()?;
+    }
     access::end_privileges(fs, file.node.ino, session, stored);
     let before = session.content.len();
     let resized = load::beyond(fs, &file.node.key().place, |beyond| session.content.resize(size, beyond));
@@ -144,7 +147,7 @@ fn resize(fs: &Fs, file: &FileHandle, state: &mut NodeState, size: u64) -> Resul
         state.end_idle_session();
         return Err(e);
     }
-    session.appends = None;
+    (session.appends, session.lost) = (None, None);
     session.change_from(size.min(before));
     session.file.mtime = None;
     session.note_change(fs.time_of_change());

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::fs::base::Fs;
-use crate::fs::bytes::content::Session;
+use crate::fs::bytes::content::{Content, Session};
 use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::{expired, load};
@@ -115,11 +115,18 @@ fn outlive(fs: &Fs, node: &Arc<Node>, state: &mut NodeState, last: &CellInfo) ->
     if node.opens() == 0 || state.session.is_some() {
         return Ok(());
     }
-    let mut session = Session::new(load::load(fs, &key.place, last)?, last.mtime());
+    let mut session = match load::load(fs, &key.place, last) {
+        // A compaction was faster.
+        Err(e) if e.kind == ErrorKind::NotFound && expired.is_some() => {
+            Session { lost: Some(last.len()), ..Session::new(Content::empty(), last.mtime()) }
+        }
+        content => Session::new(content?, last.mtime()),
+    };
+    expired::carry(&mut session, last);
     if let Some(column) = expired
         && !expired::was_removed(fs, column, last)?
     {
-        expired::note(state, &mut session, last);
+        expired::note(state, &mut session);
     }
     state.session = Some(Box::new(session));
     lose_name(fs, node, state);
