@@ -31,24 +31,30 @@ pub fn is_read_past_pages(fs: &Fs, node: &Node) -> bool {
     node.changed_elsewhere().is_some_and(|at| now.0.abs_diff(at.0) < RECENT_MS)
 }
 
-/// The version that a read of this handle at `offset` gives.
-pub fn version_to_read(fs: &Fs, file: &FileHandle, offset: u64, state: &mut NodeState) -> Result<Option<CellInfo>> {
+/// The version that a read of this handle, of `len` bytes at `offset`, gives.
+pub fn version_to_read(
+    fs: &Fs,
+    file: &FileHandle,
+    (offset, len): (u64, usize),
+    state: &mut NodeState,
+) -> Result<Option<CellInfo>> {
     if !file.is_direct || state.unlinked {
         return told(fs, &file.node, state);
     }
     let mut own = file.state.lock();
-    if offset == 0 || own.passes.is_none() {
-        // What the kernel was told stays noted: others read through its pages.
-        own.passes = match known::facts(fs, &file.node.key())? {
-            Some(Facts::Cell(cell)) => Some(Box::new(cell)),
-            _ => None,
-        };
+    let goes_on = own.passes.take().filter(|(_, next)| offset != 0 && offset == *next);
+    let cell = match goes_on {
+        Some((cell, _)) => cell,
+        // What the kernel was told of stays noted: others read through its pages.
+        None => match known::facts(fs, &file.node.key())? {
+            Some(Facts::Cell(cell)) => Box::new(cell),
+            _ => return told(fs, &file.node, state),
+        },
+    };
+    if offset < cell.len() {
+        own.passes = Some((cell.clone(), cell.len().min(offset.saturating_add(len as u64))));
     }
-    let Some(cell) = own.passes.as_deref().cloned() else { return told(fs, &file.node, state) };
-    if offset >= cell.len() {
-        own.passes = None;
-    }
-    Ok(Some(cell))
+    Ok(Some(*cell))
 }
 
 /// The version whose size the kernel was told of last, while it has not expired.

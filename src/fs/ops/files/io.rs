@@ -29,7 +29,7 @@ pub fn read(fs: &Fs, number: u64, offset: u64, len: usize) -> Result<Vec<u8>> {
         if let Some(session) = &mut state.session {
             return session.read(offset, len);
         }
-        let cell = told::version_to_read(fs, &file, offset, &mut state)?;
+        let cell = told::version_to_read(fs, &file, (offset, len), &mut state)?;
         if let Some(session) = &mut state.session {
             return session.read(offset, len);
         }
