@@ -64,8 +64,8 @@ pub fn rename_cell(
         (Some(node), _) => node.state().unlinked = true,
         (None, _) => {}
     }
-    if target.1.is_some() {
-        tell_of_newest(fs, &target.0);
+    for (column, _) in [&source, &target].into_iter().filter(|name| name.1.is_some()) {
+        tell_of_newest(fs, column);
     }
     fs.tree.uncommitted.remove_cell(&source.0);
     fs.tree.uncommitted.remove_cell(&target.0);
@@ -75,7 +75,7 @@ pub fn rename_cell(
     Ok(())
 }
 
-/// Of a rename to a version's name the kernel knows that name alone: what the column's own leads to may be another.
+/// Of a rename of or to a version's name the kernel knows that name alone: what the column's own leads to may be another.
 fn tell_of_newest(fs: &Fs, column: &Arc<ColumnKey>) {
     if let Some(node) = fs.nodes.find(&NodeKey::plain(Place::Cell(Arc::clone(column)))) {
         node.mark_stale();
