@@ -134,16 +134,22 @@ fn commit_target(
     let (column, time, ended_at) = match (file.node.key().place, own.to_replace(now)) {
         (Place::Cell(column), Some((timestamp, seq))) => (column, Time::Replacing { timestamp, seq }, None),
         (Place::Cell(column), None) => {
-            let made = Timestamp::from(session.changed_at);
-            let age_ms = now.0.saturating_sub(made.0);
-            let is_worn = life_ms(fs, &column, session, before)?.is_some_and(|life| age_ms >= wears_after(life));
-            (column, Time::AfterNewestSince(if is_worn { now } else { made }), None)
+            let time = time_of_new(fs, &column, session, before)?;
+            (column, time, None)
         }
         (Place::Version(column, timestamp), _) => (column, Time::At(timestamp), None),
         (Place::Ended(column, timestamp, end), _) => (column, Time::At(timestamp), Some(end)),
         _ => return Err(Error::new(ErrorKind::Io, "a generated file cannot become a version")),
     };
     Ok(Target { column, time, ended_at })
+}
+
+/// When a version is of that replaces none: of the last change, unless it would expire too soon after that.
+pub fn time_of_new(fs: &Fs, column: &ColumnKey, session: &Session, before: Option<&CellInfo>) -> Result<Time> {
+    let (now, made) = (fs.tree.backend.now(), Timestamp::from(session.changed_at));
+    let age_ms = now.0.saturating_sub(made.0);
+    let is_worn = life_ms(fs, column, session, before)?.is_some_and(|life| age_ms >= wears_after(life));
+    Ok(Time::AfterNewestSince(if is_worn { now } else { made }))
 }
 
 /// How long a version lives at least; `None`: for good.
