@@ -100,7 +100,10 @@ pub fn grow(fs: &Fs, ino: u64, handle: u64, end: u64) -> Result<()> {
             // What was written stays: who asks for room ahead goes on without it.
             return Err(writable::too_large(fs));
         }
-        if !matches!(fs.handles.file(handle)?.node.key().place, Place::Scratch(_)) {
+        let Handle::File(file) = fs.handles.get(handle)? else {
+            return Err(Error::new(ErrorKind::Unsupported, "a generated file has no room that could be kept for it"));
+        };
+        if !matches!(file.node.key().place, Place::Scratch(_)) {
             fs.tree.backend.check_room()?;
         }
         setattr(fs, ino, SetAttr { size: Some(end), handle: Some(handle), ..SetAttr::default() })?;
