@@ -1,5 +1,6 @@
 //! An ordered map of bytes that lives as long as its owner: in memory while small, then in an unlinked
-//! SQLite file. What is in it is lost when the process ends, and nothing stays behind.
+//! SQLite file. What is in it is lost when the process ends, and nothing stays behind. Where the disk has no
+//! room for the file, the map holds on in memory and asks again as it grows.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -15,6 +16,10 @@ use crate::{Error, ErrorKind, Result};
 const OVERHEAD: usize = 96;
 /// Memory for pages of the file, KiB.
 const CACHE_KIB: u32 = 2048;
+/// Entries that go to the file at once: SQLite keeps the pages that they change in memory until then.
+const BATCH: usize = 1024;
+/// Times the bytes meant for memory that are kept there at most while the file cannot grow.
+const PATIENCE: usize = 16;
 
 /// See the module.
 pub struct SpillMap {
@@ -28,7 +33,52 @@ struct State {
     /// Newer than the file's entries of the same keys.
     memory: BTreeMap<Vec<u8>, Vec<u8>>,
     bytes: usize,
+    /// The bytes in memory at which a file that could not grow is asked again.
+    again_at: usize,
     file: Option<Connection>,
+}
+
+impl State {
+    fn put(&mut self, key: Vec<u8>, value: Vec<u8>) -> Option<Vec<u8>> {
+        self.bytes += key.len() + value.len() + OVERHEAD;
+        let key_len = key.len();
+        let old = self.memory.insert(key, value)?;
+        self.bytes -= key_len + old.len() + OVERHEAD;
+        Some(old)
+    }
+
+    fn take(&mut self, key: &[u8]) -> bool {
+        let Some(value) = self.memory.remove(key) else { return false };
+        self.bytes -= key.len() + value.len() + OVERHEAD;
+        true
+    }
+
+    /// Moves all to the file. After an error each entry is where it was or in the file.
+    fn spill(&mut self, directory: &Path) -> Result<()> {
+        while !self.memory.is_empty() {
+            let file = match &mut self.file {
+                Some(file) => file,
+                none => none.insert(open(directory)?),
+            };
+            store(file, self.memory.iter().take(BATCH))?;
+            for _ in 0..BATCH {
+                let Some((key, value)) = self.memory.pop_first() else { break };
+                self.bytes -= key.len() + value.len() + OVERHEAD;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn store<'a>(file: &mut Connection, entries: impl Iterator<Item = (&'a Vec<u8>, &'a Vec<u8>)>) -> Result<()> {
+    let tx = file.transaction().map_err(sql)?;
+    {
+        let mut put = tx.prepare_cached("INSERT OR REPLACE INTO entries(k, v) VALUES(?1, ?2)").map_err(sql)?;
+        for (key, value) in entries {
+            put.execute((key, value)).map_err(sql)?;
+        }
+    }
+    tx.commit().map_err(sql)
 }
 
 /// One key of several parts, such that keys sort by their parts. Ends with 01.
@@ -87,8 +137,9 @@ fn open(directory: &Path) -> Result<Connection> {
     let failed = |e: std::io::Error| Error::io(format!("make a temporary file in {}", directory.display()), &e);
     let file = tempfile::Builder::new().prefix(".spill").tempfile_in(directory).map_err(failed)?;
     let connection = Connection::open(file.path()).map_err(sql)?;
+    // A journal, for a change that finds no room halfway is to be undone.
     let setup = format!(
-        "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-{CACHE_KIB};
+        "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-{CACHE_KIB};
          CREATE TABLE entries(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;"
     );
     // Order: the file is in use before its name goes with the end of this function.
@@ -123,61 +174,54 @@ impl SpillMap {
         }
     }
 
-    /// Sets the value of a key.
+    /// Sets the value of a key; after an error it is what it was.
     pub fn insert(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
         let mut state = self.state.lock();
-        state.bytes += key.len() + value.len() + OVERHEAD;
-        let key_len = key.len();
-        if let Some(old) = state.memory.insert(key, value) {
-            state.bytes -= key_len + old.len() + OVERHEAD;
+        let old = state.put(key.clone(), value);
+        if state.bytes <= self.memory_max.max(state.again_at) {
+            return Ok(());
         }
-        if state.bytes > self.memory_max { self.spill(&mut state) } else { Ok(()) }
-    }
-
-    fn spill(&self, state: &mut State) -> Result<()> {
-        if state.file.is_none() {
-            state.file = Some(open(&self.directory)?);
+        let Err(e) = state.spill(&self.directory) else {
+            state.again_at = 0;
+            return Ok(());
+        };
+        let most = PATIENCE * self.memory_max;
+        state.again_at = most.min(state.bytes + self.memory_max / 4);
+        // An entry that went to the file with others is as good as one in memory.
+        if state.bytes <= most || !state.take(&key) {
+            return Ok(());
         }
-        let Some(file) = &mut state.file else { return Ok(()) };
-        let tx = file.transaction().map_err(sql)?;
-        {
-            let mut put = tx.prepare_cached("INSERT OR REPLACE INTO entries(k, v) VALUES(?1, ?2)").map_err(sql)?;
-            for (key, value) in &state.memory {
-                put.execute((key, value)).map_err(sql)?;
-            }
+        if let Some(old) = old {
+            state.put(key, old);
         }
-        tx.commit().map_err(sql)?;
-        state.memory.clear();
-        state.bytes = 0;
-        Ok(())
+        Err(e)
     }
 
     /// Takes a key away; whether it was there.
     pub fn remove(&self, key: &[u8]) -> Result<bool> {
         let mut state = self.state.lock();
-        let in_memory = match state.memory.remove(key) {
-            Some(value) => {
-                state.bytes -= key.len() + value.len() + OVERHEAD;
-                true
+        // Order: what the file refuses to forget is not to come to light from under the memory's.
+        let in_file = match &state.file {
+            Some(file) => {
+                let mut delete = file.prepare_cached("DELETE FROM entries WHERE k = ?1").map_err(sql)?;
+                delete.execute([key]).map_err(sql)? > 0
             }
             None => false,
         };
-        let Some(file) = &state.file else { return Ok(in_memory) };
-        let mut delete = file.prepare_cached("DELETE FROM entries WHERE k = ?1").map_err(sql)?;
-        Ok(delete.execute([key]).map_err(sql)? > 0 || in_memory)
+        Ok(state.take(key) || in_file)
     }
 
     /// Takes all keys of `[from, end)` away.
     pub fn remove_range(&self, from: &[u8], end: &[u8]) -> Result<()> {
         let mut state = self.state.lock();
+        // Order: as in `remove`.
+        if let Some(file) = &state.file {
+            file.execute("DELETE FROM entries WHERE k >= ?1 AND k < ?2", (from, end)).map_err(sql)?;
+        }
         let keys: Vec<Vec<u8>> = range(&state.memory, from, end).map(|(key, _)| key.clone()).collect();
         for key in keys {
-            if let Some(value) = state.memory.remove(&key) {
-                state.bytes -= key.len() + value.len() + OVERHEAD;
-            }
+            state.take(&key);
         }
-        let Some(file) = &state.file else { return Ok(()) };
-        file.execute("DELETE FROM entries WHERE k >= ?1 AND k < ?2", (from, end)).map_err(sql)?;
         Ok(())
     }
 
@@ -224,6 +268,41 @@ mod tests {
             1 => (any::<u8>(), any::<u8>()).prop_map(|(a, b)| Step::RemoveRange(a, b)),
         ];
         prop::collection::vec(step, 1..200)
+    }
+
+    /// The file may have no more pages than it has; a number lets it have so many.
+    fn limit_file(map: &SpillMap, pages: Option<u32>) {
+        let state = map.state.lock();
+        let file = state.file.as_ref().unwrap();
+        let pages = pages.unwrap_or_else(|| file.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap());
+        file.query_row(&format!("PRAGMA max_page_count={pages}"), [], |_| Ok(())).unwrap();
+    }
+
+    fn key(n: u32) -> Vec<u8> {
+        // Scattered, for pages of the file to change all over.
+        n.wrapping_mul(0x9E37_79B1).to_be_bytes().to_vec()
+    }
+
+    #[test]
+    fn a_file_that_cannot_grow_costs_nothing_of_the_map() {
+        let directory = tempfile::tempdir().unwrap();
+        let map = SpillMap::new(directory.path(), 200_000);
+        (0..5000).for_each(|n| map.insert(key(n), n.to_be_bytes().to_vec()).unwrap());
+        limit_file(&map, None);
+        let stays = |n: u32| map.get(&key(n)).unwrap() == Some(n.to_be_bytes().to_vec());
+        let refused = (5000..).find(|n| map.insert(key(*n), n.to_be_bytes().to_vec()).is_err()).unwrap();
+        assert!(refused > 15_000, "kept in memory for long: {refused}");
+        assert!((0..refused).all(stays));
+        assert_eq!(map.get(&key(refused)).unwrap(), None, "what was refused is not there");
+        assert!(map.insert(key(1), vec![7; 5000]).is_err());
+        assert!(stays(1));
+
+        (0..1000).for_each(|n| assert!(map.remove(&key(n)).unwrap()));
+        assert!((0..1000).all(|n| map.get(&key(n)).unwrap().is_none()));
+        limit_file(&map, Some(1 << 20));
+        (0..20_000).for_each(|n| map.insert(key(n), n.to_be_bytes().to_vec()).unwrap());
+        assert!((0..20_000).all(stays));
+        assert!(map.state.lock().bytes <= 200_000, "the memory is as small as before");
     }
 
     proptest! {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::fs::bytes::kept_pages::KeptPages;
 use crate::model::{Draft, FileChange, FileTime, SeqNo, Timestamp, Value};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Larger contents do not stay in memory.
 pub const MEMORY_MAX: u64 = 1 << 20;
@@ -94,6 +94,8 @@ pub struct Session {
     pub kept: Cell<KeptPages>,
     /// Handles that have something to commit.
     pub dirty_handles: u32,
+    /// So many bytes went with their version, which has expired: what is appended is taken, or what begins anew.
+    pub lost: Option<u64>,
 }
 
 impl Session {
@@ -101,8 +103,25 @@ impl Session {
     pub fn new(content: Content, changed_at: FileTime) -> Self {
         let (file, ttl_ms, appends, base) = (FileChange::default(), None, None, None);
         let kept = Cell::new(KeptPages::told(changed_at));
-        let (changed_from, dirty_handles) = (u64::MAX, 0);
-        Self { content, file, ttl_ms, appends, changed_from, base, changed_at, kept, dirty_handles }
+        let (changed_from, dirty_handles, lost) = (u64::MAX, 0, None);
+        Self { content, file, ttl_ms, appends, changed_from, base, changed_at, kept, dirty_handles, lost }
+    }
+
+    /// Refuses what needs the bytes of before where they are gone.
+    pub fn check_kept(&self) -> Result<()> {
+        let text = "the cell has expired while this file was open, and its bytes are purged; open it again";
+        self.lost.map_or(Ok(()), |_| Err(Error::new(ErrorKind::Stale, text)))
+    }
+
+    /// The length that is told: who reads bytes that are gone is to hear of it.
+    pub fn told_len(&self) -> u64 {
+        self.lost.unwrap_or_else(|| self.content.len())
+    }
+
+    /// At most `len` bytes from `offset`.
+    pub fn read(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        self.check_kept()?;
+        self.content.read(offset, len)
     }
 
     /// The bytes from there on are changed.

@@ -87,8 +87,8 @@ pub struct FileState {
     pub failed: Option<ErrorKind>,
     /// Of a handle that failed: what is before it is what it had written, or found.
     pub intact: u64,
-    /// The version that it passes through, if it goes past the kernel's pages.
-    pub passes: Option<Box<CellInfo>>,
+    /// The version that it passes through, if it goes past the kernel's pages, and where it reads on.
+    pub passes: Option<(Box<CellInfo>, u64)>,
     /// The version that its last commit made.
     pub committed: Option<(Timestamp, SeqNo)>,
     /// From then on the next commit makes one of its own: that one would expire too soon after it.

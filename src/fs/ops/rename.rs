@@ -10,7 +10,7 @@ use crate::fs::ops::rename_cell::{cell_name, no_such_target};
 use crate::fs::ops::{rename_cell, rename_table};
 use crate::fs::requests::writable;
 use crate::fs::session::moving;
-use crate::fs::shown::{access, kernel, touch};
+use crate::fs::shown::{access, kernel, known, touch};
 use crate::model::{Origin, TimeRange};
 use crate::tree::list::listing;
 use crate::tree::place::{FamilyPlace, NodeKey, Place, RowPlace, SchemaPlace};
@@ -70,7 +70,7 @@ fn rename_key(fs: &Fs, from: &NodeKey, to: &NodeKey, mode: RenameMode) -> Result
         (Place::Table(one), Place::Table(other)) => rename_table::rename_table(fs, from, to, one, other, mode),
         (Place::Row(one), Place::Row(other)) => rename_row(fs, from, to, one, other, mode),
         (Place::Family(one), Place::Family(other)) => rename_family(fs, from, to, one, other, mode),
-        (Place::Schema(one), Place::Schema(other)) => rename_schema(fs, from, to, one, other),
+        (Place::Schema(one), Place::Schema(other)) => rename_schema(fs, (from, to), (one, other), mode),
         (Place::Namespace(one), Place::Namespace(other)) => {
             rename_table::rename_namespace(fs, from, to, (one, other), mode)
         }
@@ -189,11 +189,20 @@ fn check_directories(fs: &Fs, from: &NodeKey, to: &NodeKey, mode: RenameMode) ->
 
 fn rename_schema(
     fs: &Fs,
-    from: &NodeKey,
-    to: &NodeKey,
-    one: &Arc<SchemaPlace>,
-    other: &Arc<SchemaPlace>,
+    (from, to): (&NodeKey, &NodeKey),
+    (one, other): (&Arc<SchemaPlace>, &Arc<SchemaPlace>),
+    mode: RenameMode,
 ) -> Result<()> {
+    match mode {
+        RenameMode::Exchange => {
+            let text = "only two cells, or two tables, can be exchanged: write both attributes anew";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
+        RenameMode::NoReplace if known::facts(fs, to)?.is_some() => {
+            return Err(Error::new(ErrorKind::AlreadyExists, "the attribute is set"));
+        }
+        RenameMode::NoReplace | RenameMode::Replace => {}
+    }
     let (bytes, mtime) = fs.texts.get(one).ok_or_else(|| not_permitted("an attribute is copied, not renamed"))?;
     match other.as_ref() {
         SchemaPlace::Scratch { .. } => return Err(not_permitted("scratch files are renamed over attributes")),

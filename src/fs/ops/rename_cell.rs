@@ -10,10 +10,10 @@ use crate::fs::cache::invalidations::Message;
 use crate::fs::handles::table::{FileHandle, FileState};
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::moving::follow;
-use crate::fs::session::{commit, moving, write};
+use crate::fs::session::{commit, expired, moving, write};
 use crate::fs::shown::{access, kernel};
 use crate::fs::views::dated;
-use crate::model::{CellInfo, ColumnKey, FileAttributes, Origin, PutCell, Time, Timestamp};
+use crate::model::{CellInfo, ColumnKey, FileAttributes, FileChange, Origin, PutCell, Time, Timestamp};
 use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place};
 use crate::tree::view::View;
@@ -64,8 +64,8 @@ pub fn rename_cell(
         (Some(node), _) => node.state().unlinked = true,
         (None, _) => {}
     }
-    if target.1.is_some() {
-        tell_of_newest(fs, &target.0);
+    for (column, _) in [&source, &target].into_iter().filter(|name| name.1.is_some()) {
+        tell_of_newest(fs, column);
     }
     fs.tree.uncommitted.remove_cell(&source.0);
     fs.tree.uncommitted.remove_cell(&target.0);
@@ -75,7 +75,7 @@ pub fn rename_cell(
     Ok(())
 }
 
-/// Of a rename to a version's name the kernel knows that name alone: what the column's own leads to may be another.
+/// Of a rename of or to a version's name the kernel knows that name alone: what the column's own leads to may be another.
 fn tell_of_newest(fs: &Fs, column: &Arc<ColumnKey>) {
     if let Some(node) = fs.nodes.find(&NodeKey::plain(Place::Cell(Arc::clone(column)))) {
         node.mark_stale();
@@ -127,6 +127,10 @@ fn rename_held(
     let is_new = state.session.is_some() && (state.cell.is_none() || before.is_none() && !dirty.is_empty());
     let moved = if is_new {
         dirty.clear();
+        let NodeState { session, cell, .. } = &mut *state;
+        if let (Some(session), Some(last)) = (session, cell.as_deref()) {
+            expired::carry(session, last);
+        }
         commit_elsewhere(fs, (node, &files), &mut state, target, mode)?
     } else {
         let goes_on = |file: &Arc<FileHandle>| file.state.lock().committed == before;
@@ -200,14 +204,16 @@ fn commit_elsewhere(
     files.iter().try_for_each(|file| file.state.lock().check_failed())?;
     let session: &mut Session =
         state.session.as_mut().ok_or_else(|| Error::new(ErrorKind::NotFound, "no such cell"))?;
+    let time = version.map_or_else(|| commit::time_of_new(fs, column, session, None), |at| Ok(Time::At(at)))?;
+    let mtime = session.file.mtime.or_else(|| write::time_beside(time, session));
     let file = access::next_attributes(fs, &node.key(), &FileAttributes::default(), session.file);
     let put = PutCell {
         family: column.family.clone(),
         qualifier: column.qualifier.clone(),
-        time: version.map_or(Time::AfterNewest, Time::At),
+        time,
         value: session.content.value()?,
-        ttl_ms: None,
-        file,
+        ttl_ms: session.ttl_ms.flatten(),
+        file: file.with(&FileChange::of_time(mtime)),
         ended_at: None,
     };
     let cell = commit::put(fs, column, put, Origin(node.ino))?;

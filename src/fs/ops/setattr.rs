@@ -14,13 +14,15 @@ use crate::fs::ops::files::open::new_file;
 use crate::fs::requests::writable;
 use crate::fs::session::commit;
 use crate::fs::session::load;
+use crate::fs::session::moving;
 use crate::fs::session::refused;
 use crate::fs::session::told;
 use crate::fs::session::write;
 use crate::fs::shown::access;
 use crate::fs::shown::access::without_privileges;
 use crate::fs::shown::attr::Attr;
-use crate::model::{AttributeChange, CatalogueChange, FileChange, FileTime, Origin};
+use crate::fs::shown::kernel;
+use crate::model::{AttributeChange, CatalogueChange, CellInfo, FileChange, FileTime, Origin};
 use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
 use crate::tree::schema::texts as schema;
@@ -98,7 +100,10 @@ pub fn grow(fs: &Fs, ino: u64, handle: u64, end: u64) -> Result<()> {
             // What was written stays: who asks for room ahead goes on without it.
             return Err(writable::too_large(fs));
         }
-        if !matches!(fs.handles.file(handle)?.node.key().place, Place::Scratch(_)) {
+        let Handle::File(file) = fs.handles.get(handle)? else {
+            return Err(Error::new(ErrorKind::Unsupported, "a generated file has no room that could be kept for it"));
+        };
+        if !matches!(file.node.key().place, Place::Scratch(_)) {
             fs.tree.backend.check_room()?;
         }
         setattr(fs, ino, SetAttr { size: Some(end), handle: Some(handle), ..SetAttr::default() })?;
@@ -136,10 +141,18 @@ fn resize(fs: &Fs, file: &FileHandle, state: &mut NodeState, size: u64) -> Resul
     check_intact(file, size)?;
     let stored = state.cell.as_ref().and_then(|cell| cell.tags.file.mode());
     let session = write::session(fs, &file.node, state)?;
+    if size > 0 {
+        session.check_kept()?;
+    }
     access::end_privileges(fs, file.node.ino, session, stored);
     let before = session.content.len();
-    load::beyond(fs, &file.node.key().place, |beyond| session.content.resize(size, beyond))?;
-    session.appends = None;
+    let resized = load::beyond(fs, &file.node.key().place, |beyond| session.content.resize(size, beyond));
+    if let Err(e) = resized {
+        // What others make of the file is to be seen, where nothing of it waits here.
+        state.end_idle_session();
+        return Err(e);
+    }
+    (session.appends, session.lost) = (None, None);
     session.change_from(size.min(before));
     session.file.mtime = None;
     session.note_change(fs.time_of_change());
@@ -212,6 +225,12 @@ fn set_kept(fs: &Fs, node: &Arc<Node>, change: FileChange) -> Result<()> {
     let cell = told::current(fs, node, &mut state)?.ok_or_else(gone)?;
     let change = AttributeChange { file: change, ttl_ms: None };
     let changed = history::set_version_attributes(fs, &node.key(), &cell, &change, Origin(node.ino))?;
+    let version = |cell: &CellInfo| (cell.timestamp, cell.seq);
+    moving::follow(&moving::files_of(fs, node), &[], (Some(version(&cell)), version(&changed)));
     state.cell = Some(Box::new(changed));
+    drop(state);
+    if let Place::Version(column, _) = &node.key().place {
+        kernel::drop_attributes(fs, column);
+    }
     Ok(())
 }

@@ -13,8 +13,8 @@ use crate::fs::session::write::time_beside;
 use crate::fs::session::{append, expired, told};
 use crate::fs::shown::{access, kernel};
 use crate::model::{
-    CellInfo, ColumnKey, Condition, DeleteKind, DeleteMarker, FileChange, Mutation, Origin, PutCell, RowMutations,
-    Time, Timestamp,
+    AttributeChange, CellInfo, ColumnKey, Condition, DeleteKind, DeleteMarker, FileChange, Mutation, Origin, PutCell,
+    RowMutations, Time, Timestamp,
 };
 use crate::tree::place::Place;
 use crate::tree::view::View;
@@ -134,16 +134,22 @@ fn commit_target(
     let (column, time, ended_at) = match (file.node.key().place, own.to_replace(now)) {
         (Place::Cell(column), Some((timestamp, seq))) => (column, Time::Replacing { timestamp, seq }, None),
         (Place::Cell(column), None) => {
-            let made = Timestamp::from(session.changed_at);
-            let age_ms = now.0.saturating_sub(made.0);
-            let is_worn = life_ms(fs, &column, session, before)?.is_some_and(|life| age_ms >= wears_after(life));
-            (column, Time::AfterNewestSince(if is_worn { now } else { made }), None)
+            let time = time_of_new(fs, &column, session, before)?;
+            (column, time, None)
         }
         (Place::Version(column, timestamp), _) => (column, Time::At(timestamp), None),
         (Place::Ended(column, timestamp, end), _) => (column, Time::At(timestamp), Some(end)),
         _ => return Err(Error::new(ErrorKind::Io, "a generated file cannot become a version")),
     };
     Ok(Target { column, time, ended_at })
+}
+
+/// When a version is of that replaces none: of the last change, unless it would expire too soon after that.
+pub fn time_of_new(fs: &Fs, column: &ColumnKey, session: &Session, before: Option<&CellInfo>) -> Result<Time> {
+    let (now, made) = (fs.tree.backend.now(), Timestamp::from(session.changed_at));
+    let age_ms = now.0.saturating_sub(made.0);
+    let is_worn = life_ms(fs, column, session, before)?.is_some_and(|life| age_ms >= wears_after(life));
+    Ok(Time::AfterNewestSince(if is_worn { now } else { made }))
 }
 
 /// How long a version lives at least; `None`: for good.
@@ -199,16 +205,40 @@ fn write_if(
 /// The last commit of a handle: what it refuses has nobody left to commit it.
 pub fn commit_last(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState) -> Result<()> {
     let done = commit(fs, file, state);
-    if done.is_err()
-        && let Some(session) = &mut state.session
-    {
-        session.dirty_handles = session.dirty_handles.saturating_sub(1);
+    match &done {
+        Err(_) => give_up(fs, &file.node, state),
+        Ok(()) => state.end_idle_session(),
     }
-    state.end_idle_session();
     if file.node.opens() < 2 {
         state.forget_alone();
     }
     done
+}
+
+/// A handle has nothing to commit any more, as that was refused. What was set on the file beside its bytes was acknowledged,
+/// and stays.
+pub fn give_up(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) {
+    let Some(session) = &mut state.session else { return };
+    session.dirty_handles = session.dirty_handles.saturating_sub(1);
+    let set = session.file;
+    if session.dirty_handles == 0
+        && !set.is_empty()
+        && state.cell.is_some()
+        && let Err(e) = keep_what_was_set(fs, node, state, set)
+    {
+        log::warn!("keep what was set on a file whose bytes were refused: {}", e.message);
+    }
+    state.end_idle_session();
+}
+
+fn keep_what_was_set(fs: &Fs, node: &Arc<Node>, state: &mut NodeState, file: FileChange) -> Result<()> {
+    let (Some(cell), false) = (told::current(fs, node, state)?, state.unlinked) else { return Ok(()) };
+    let key = node.key();
+    let Some(column) = key.place.column() else { return Ok(()) };
+    let change = AttributeChange { file, ttl_ms: None };
+    let changed = fs.tree.backend.set_attributes(column, &cell, &change, Origin(node.ino))?;
+    state.cell = Some(Box::new(changed));
+    Ok(())
 }
 
 /// After a commit that failed: a file that was never stored is gone, one that was has its old bytes again.

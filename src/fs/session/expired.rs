@@ -15,9 +15,8 @@ const TOMBSTONES: u32 = 64;
 
 /// The session of what was open when its last version expired. What is appended begins it anew; who writes at a place has
 /// its bytes before that as well.
-pub fn note(state: &mut NodeState, session: &mut Session, last: &CellInfo) {
+pub fn note(state: &mut NodeState, session: &mut Session) {
     session.appends = Some(session.content.len());
-    carry(session, last);
     state.expired = true;
 }
 
@@ -51,7 +50,7 @@ pub fn was_removed(fs: &Fs, column: &ColumnKey, last: &CellInfo) -> Result<bool>
     Ok(false)
 }
 
-/// The same, of a session in which something was to be committed then.
+/// What is open keeps what its last version had beside its bytes.
 pub fn carry(session: &mut Session, last: &CellInfo) {
     let file = &last.tags.file;
     session.file = FileChange { mtime: None, mode: file.mode(), uid: file.uid(), gid: file.gid() }.and(session.file);

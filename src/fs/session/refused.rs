@@ -40,8 +40,9 @@ pub fn refuse(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState, kind: Erro
         }
         None => Session::new(Content::empty(), session.changed_at),
     };
-    let dirty_handles = session.dirty_handles;
-    *session = Session { dirty_handles, ..anew };
+    // What was set beside the bytes was acknowledged.
+    let Session { dirty_handles, file: set, ttl_ms, .. } = *session;
+    *session = Session { dirty_handles, file: set, ttl_ms, ..anew };
     file.node.mark_pages_old();
     kernel::invalidate_inode(fs, file.node.ino);
     Ok(())

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::fs::base::Fs;
-use crate::fs::bytes::content::Session;
+use crate::fs::bytes::content::{Content, Session};
 use crate::fs::handles::table::FileHandle;
 use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::{expired, load};
@@ -31,24 +31,30 @@ pub fn is_read_past_pages(fs: &Fs, node: &Node) -> bool {
     node.changed_elsewhere().is_some_and(|at| now.0.abs_diff(at.0) < RECENT_MS)
 }
 
-/// The version that a read of this handle at `offset` gives.
-pub fn version_to_read(fs: &Fs, file: &FileHandle, offset: u64, state: &mut NodeState) -> Result<Option<CellInfo>> {
+/// The version that a read of this handle, of `len` bytes at `offset`, gives.
+pub fn version_to_read(
+    fs: &Fs,
+    file: &FileHandle,
+    (offset, len): (u64, usize),
+    state: &mut NodeState,
+) -> Result<Option<CellInfo>> {
     if !file.is_direct || state.unlinked {
         return told(fs, &file.node, state);
     }
     let mut own = file.state.lock();
-    if offset == 0 || own.passes.is_none() {
-        // What the kernel was told stays noted: others read through its pages.
-        own.passes = match known::facts(fs, &file.node.key())? {
-            Some(Facts::Cell(cell)) => Some(Box::new(cell)),
-            _ => None,
-        };
+    let goes_on = own.passes.take().filter(|(_, next)| offset != 0 && offset == *next);
+    let cell = match goes_on {
+        Some((cell, _)) => cell,
+        // What the kernel was told of stays noted: others read through its pages.
+        None => match known::facts(fs, &file.node.key())? {
+            Some(Facts::Cell(cell)) => Box::new(cell),
+            _ => return told(fs, &file.node, state),
+        },
+    };
+    if offset < cell.len() {
+        own.passes = Some((cell.clone(), cell.len().min(offset.saturating_add(len as u64))));
     }
-    let Some(cell) = own.passes.as_deref().cloned() else { return told(fs, &file.node, state) };
-    if offset >= cell.len() {
-        own.passes = None;
-    }
-    Ok(Some(cell))
+    Ok(Some(*cell))
 }
 
 /// The version whose size the kernel was told of last, while it has not expired.
@@ -115,11 +121,18 @@ fn outlive(fs: &Fs, node: &Arc<Node>, state: &mut NodeState, last: &CellInfo) ->
     if node.opens() == 0 || state.session.is_some() {
         return Ok(());
     }
-    let mut session = Session::new(load::load(fs, &key.place, last)?, last.mtime());
+    let mut session = match load::load(fs, &key.place, last) {
+        // A compaction was faster.
+        Err(e) if e.kind == ErrorKind::NotFound && expired.is_some() => {
+            Session { lost: Some(last.len()), ..Session::new(Content::empty(), last.mtime()) }
+        }
+        content => Session::new(content?, last.mtime()),
+    };
+    expired::carry(&mut session, last);
     if let Some(column) = expired
         && !expired::was_removed(fs, column, last)?
     {
-        expired::note(state, &mut session, last);
+        expired::note(state, &mut session);
     }
     state.session = Some(Box::new(session));
     lose_name(fs, node, state);

@@ -63,7 +63,7 @@ pub fn attr_of(fs: &Fs, node: &Node, key: &NodeKey, state: &NodeState, facts: Op
         _ if is_dir && key.view == View::History => (0, times.mtime.unwrap_or_default(), fs.mounted_at),
         _ if is_dir => (0, times.mtime.unwrap_or(fs.mounted_at), fs.mounted_at),
         (_, Some(session)) => {
-            (session.content.len(), session.file.mtime.unwrap_or(session.changed_at), session.changed_at)
+            (session.told_len(), session.file.mtime.unwrap_or(session.changed_at), session.changed_at)
         }
         (Some(Facts::Scratch { len, mtime, .. }), None) => (*len, *mtime, *mtime),
         (Some(Facts::Text { bytes, mtime, .. }), None) => (bytes.len() as u64, *mtime, *mtime),

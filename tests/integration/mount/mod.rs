@@ -29,6 +29,7 @@ mod modes;
 mod moved;
 mod names;
 mod nodes;
+mod open_files;
 mod operator;
 mod paths;
 mod paths_export;

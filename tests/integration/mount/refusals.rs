@@ -69,6 +69,15 @@ const REFUSALS: &[Refusal] = &[
     ("RENAME_EXCHANGE of rows", libc::EINVAL, |d| {
         exchange(&d.join("t/r"), &d.join("t/r2"), RenameFlags::RENAME_EXCHANGE)
     }),
+    ("RENAME_EXCHANGE of attributes", libc::EINVAL, |d| {
+        let schema = d.join("t/.schema/f");
+        fs::write(schema.join("new.part"), "7").unwrap();
+        exchange(&schema.join("new.part"), &schema.join("VERSIONS"), RenameFlags::RENAME_EXCHANGE)
+    }),
+    ("RENAME_NOREPLACE over an attribute", libc::EEXIST, |d| {
+        let schema = d.join("t/.schema/f");
+        exchange(&schema.join("new.part"), &schema.join("VERSIONS"), RenameFlags::RENAME_NOREPLACE)
+    }),
     ("RENAME_WHITEOUT", libc::EINVAL, |d| {
         exchange(&d.join("t/r/f/q"), &d.join("t/r/f/w"), RenameFlags::from_bits_retain(4))
     }),
@@ -101,6 +110,10 @@ const REFUSALS: &[Refusal] = &[
     ("fallocate past the limit", libc::EFBIG, |d| {
         let file = OpenOptions::new().write(true).open(d.join("t/r/f/q")).unwrap();
         of(fallocate(file, FallocateFlags::empty(), 0, 1_000_001))
+    }),
+    ("fallocate of an attribute", libc::EOPNOTSUPP, |d| {
+        let file = OpenOptions::new().write(true).open(d.join("t/.schema/f/VERSIONS")).unwrap();
+        of(fallocate(file, FallocateFlags::empty(), 0, 100))
     }),
     ("write to the past", libc::EROFS, |d| errno(fs::write(d.join("t/.at/-1s/r/f/q"), "x"))),
     ("unlink in the past", libc::EROFS, |d| errno(fs::remove_file(d.join("t/.at/4102444800000/r/f/q")))),

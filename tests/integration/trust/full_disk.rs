@@ -473,6 +473,30 @@ fn full_disk_leaves_a_file_as_it_is_stored_while_who_was_refused_has_it_open() {
     small.fixture.unmount();
 }
 
+/// Whoever is refused a longer file has changed nothing, and hides nothing of what others make of it.
+#[test]
+fn full_disk_shows_what_others_put_after_a_length_was_refused() {
+    let Some(mut small) = Small::new("24m") else { return };
+    for how in ["by its name", "by who has it open"] {
+        let path = small.family.join("q");
+        put(&path, b"old").unwrap();
+        let held = File::options().read(true).write(true).open(&path).unwrap();
+        let full = fill_up(&small.store);
+        let refused = match how {
+            "by its name" => nix::unistd::truncate(&path, 5 << 20).map_err(std::io::Error::from),
+            _ => held.set_len(5 << 20),
+        };
+        assert_eq!(errno(refused), libc::ENOSPC, "{how}");
+        fs::remove_file(full).unwrap();
+        assert!(becomes(|| small.run(&["put"], &["t", "r", "f:q", "newer"]).status.success()));
+        assert!(becomes(|| fs::read_to_string(&path).unwrap() == "newer"), "{how}");
+        File::options().write(true).open(&path).unwrap().write_all(b"X").unwrap();
+        assert_eq!(small.run(&["get", "--value"], &["t", "r", "f:q"]).stdout.trim_ascii(), b"Xewer", "{how}");
+        drop(held);
+    }
+    small.fixture.unmount();
+}
+
 /// A log: what was taken stays, what was refused is not there, and it goes on where there is room again.
 #[test]
 fn full_disk_lets_who_appends_go_on() {

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::Result;
 use crate::fs::base::Fs;
 use crate::fs::counts::subject;
 use crate::fs::handles::table::{FileHandle, Handle};
 use crate::fs::kinds::{history, judge, text};
-use crate::fs::nodes::node::NodeState;
 use crate::fs::ops::removing;
 use crate::fs::session::commit;
 use crate::fs::session::commit::not_stored;
 use crate::model::Timestamp;
-use crate::{ErrorKind, Result};
 
 /// A close(2): commits if the handle has written since its last commit.
 ///
@@ -92,7 +91,11 @@ fn release_file(fs: &Fs, file: &Arc<FileHandle>) -> Result<()> {
     let mut state = file.node.state();
     let refused = file.state.lock().refused;
     let done = match refused {
-        Some(kind) => give_up(&mut state, kind),
+        // That stays so, though there is room by now.
+        Some(kind) => {
+            commit::give_up(fs, &file.node, &mut state);
+            Err(not_stored(kind))
+        }
         None => commit::commit_last(fs, file, &mut state),
     };
     drop(state);
@@ -111,13 +114,4 @@ pub fn commit_all(fs: &Fs) -> Result<()> {
         first = first.and(commit::commit(fs, &file, &mut state));
     }
     first.and(fs.tree.backend.sync())
-}
-
-/// The last use of a handle whose close was told that nothing is stored: that stays so, though there is room by now.
-fn give_up(state: &mut NodeState, refused: ErrorKind) -> Result<()> {
-    if let Some(session) = &mut state.session {
-        session.dirty_handles = session.dirty_handles.saturating_sub(1);
-    }
-    state.end_idle_session();
-    Err(commit::not_stored(refused))
 }

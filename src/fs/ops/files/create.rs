@@ -11,7 +11,7 @@ use crate::fs::handles::table::{FileHandle, Handle, OpenFlags, Opened};
 use crate::fs::kinds::text;
 use crate::fs::ops::files::{close, open};
 use crate::fs::requests::{refused, writable};
-use crate::fs::session::commit;
+use crate::fs::session::{commit, told};
 use crate::fs::shown::attr::{Attr, EntryReply};
 use crate::fs::shown::{access, attr, entry, known, touch};
 use crate::fs::views::{copied, dated};
@@ -48,6 +48,10 @@ pub fn create(fs: &Fs, parent: u64, name: &[u8], creator: Creator, flags: OpenFl
     access::check_sticky(fs, &key, creator.caller.uid)?;
     if !matches!(key.place, Place::Scratch(_)) {
         fs.tree.backend.check_room()?;
+    }
+    // Who has a file open that had this name, and has expired, goes on with that.
+    if let Some(node) = fs.nodes.find(&key).filter(|node| node.opens() > 0) {
+        told::current(fs, &node, &mut node.state())?;
     }
     let node = fs.nodes.look_up(&key);
     let file = open::new_file(&node);

@@ -27,11 +27,11 @@ pub fn read(fs: &Fs, number: u64, offset: u64, len: usize) -> Result<Vec<u8>> {
             write::session(fs, &file.node, &mut state)?;
         }
         if let Some(session) = &mut state.session {
-            return session.content.read(offset, len);
+            return session.read(offset, len);
         }
-        let cell = told::version_to_read(fs, &file, offset, &mut state)?;
+        let cell = told::version_to_read(fs, &file, (offset, len), &mut state)?;
         if let Some(session) = &mut state.session {
-            return session.content.read(offset, len);
+            return session.read(offset, len);
         }
         cell
     };
@@ -65,6 +65,9 @@ pub fn write(fs: &Fs, number: u64, offset: u64, data: &[u8], append: bool) -> Re
     let stored = state.cell.as_ref().and_then(|cell| cell.tags.file.mode());
     file.state.lock().check_failed()?;
     let session = write::session(fs, &file.node, &mut state)?;
+    if !append {
+        session.check_kept()?;
+    }
     access::end_privileges(fs, file.node.ino, session, stored);
     let at = if append { session.content.len() } else { offset };
     if at != offset {
@@ -82,9 +85,11 @@ pub fn write(fs: &Fs, number: u64, offset: u64, data: &[u8], append: bool) -> Re
         if e.kind != ErrorKind::NoSpace || appends.is_none() {
             refused::refuse(fs, &file, &mut state, e.kind)?;
         }
+        // What others make of the file is to be seen, where nothing of it waits here.
+        state.end_idle_session();
         return Err(e);
     }
-    session.appends = appends;
+    (session.appends, session.lost) = (appends, None);
     session.change_from(offset);
     session.file.mtime = None;
     if file.node.opens() > 1 {
