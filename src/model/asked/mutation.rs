@@ -47,6 +47,9 @@ pub enum Time {
     /// As [`Time::AfterNewest`], unless this version is still the newest: then its own timestamp again, so
     /// that several commits of one open file end as one version.
     Replacing { timestamp: Timestamp, seq: SeqNo },
+    /// As [`Time::AfterNewest`], if this is still the newest version that reads see (`None`: they see none); else
+    /// the put is refused ([`ErrorKind::Overtaken`]).
+    AfterShown(Option<(Timestamp, SeqNo)>),
     /// Exactly this one.
     At(Timestamp),
 }
@@ -313,6 +316,11 @@ pub enum Condition {
     Column { family: String, qualifier: Qualifier, op: CompareOp, value: Option<Vec<u8>>, time_range: TimeRange },
     /// The row, read through a filter of HBase's filter language, is not empty.
     Filter { filter: Vec<u8>, time_range: TimeRange },
+/// Why a put is refused that was for what reads saw before ([`Time::AfterShown`]).
+pub fn overtaken() -> Error {
+    Error::new(ErrorKind::Overtaken, "something else was written there meanwhile, which stays")
+}
+
     /// This is the newest version that reads see of the column; `None`: they see none.
     Newest { family: String, qualifier: Qualifier, version: Option<(Timestamp, SeqNo)> },
     /// No version of the column, live or kept, was put after `seq`.
