@@ -81,7 +81,8 @@ impl BringBack {
         (self.cells, self.bytes) = (0, 0);
         if rows.len() > 1 {
             let all = rows.iter().map(|(row, cells)| (row.clone(), vec![Mutation::Put(cells.clone())])).collect();
-            let many = ManyRows { table: table.clone(), rows: all, durability: None, origin: Origin::default() };
+            let (durability, origin) = (None, Origin::default());
+            let many = ManyRows { table: table.clone(), rows: all, durability, origin, keeps_files: false };
             match self.backend.mutate_rows(many) {
                 Err(e) if is_of_some(e.kind) => {}
                 done => return done,

@@ -125,7 +125,7 @@ fn what_comes_back_covers_nothing_that_was_written_meanwhile() {
     let cells =
         |row: &str| (row.as_bytes().to_vec(), vec![Mutation::Put(vec![put_cell("q", b"old", Time::AfterShown(None))])]);
     let rows = vec![cells("a"), cells("r")];
-    let many = ManyRows { table: table(), rows, durability: None, origin: Origin(0) };
+    let many = ManyRows { table: table(), rows, durability: None, origin: Origin(0), keeps_files: false };
     assert_eq!(store.mutate_rows(many).map_err(|e| e.kind), Err(ErrorKind::Overtaken));
     assert_eq!(value(&store, "a", "q"), None, "all or nothing");
     let again = back("r", Some((newest.timestamp, newest.seq))).unwrap().written.remove(0);
