@@ -25,7 +25,7 @@ use crate::model::{
 };
 use crate::{Error, ErrorKind, Result};
 pub use changes::{Change, ChangesPage, ChangesQuery, Committed};
-pub use deleted::{DeletedPage, DeletedQuery};
+pub use deleted::{DeletedPage, DeletedQuery, Gone};
 pub use events::{Event, Subscriber};
 pub use kept::{Existing, Restoration, SnapshotInfo};
 pub use load::BulkLoad;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{CellInfo, ColumnKey, RowKey, TableName, Timestamp};
+use crate::model::{CellInfo, ColumnKey, RowKey, SeqNo, TableName, Timestamp};
 
 /// In which columns of a table they are looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,11 +18,18 @@ pub struct DeletedQuery {
     pub after: Option<ColumnKey>,
 }
 
+/// A version that comes back, and the newest one that reads saw in its column then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gone {
+    pub cell: CellInfo,
+    pub shown: Option<(Timestamp, SeqNo)>,
+}
+
 /// A part of the answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeletedPage {
     /// Of each column the version that comes back; ascending.
-    pub cells: Vec<(ColumnKey, CellInfo)>,
+    pub cells: Vec<(ColumnKey, Gone)>,
     /// The column after which it goes on; `None` at the end.
     pub next: Option<ColumnKey>,
 }

@@ -147,7 +147,13 @@ impl Batch {
             mutations.extend(row.deletes.drain(..).map(|marker| Mutation::Delete(vec![marker])));
             (row.key.clone(), mutations)
         });
-        ManyRows { table: table.clone(), rows: rows.collect(), durability: None, origin: Origin::default() }
+        ManyRows {
+            table: table.clone(),
+            rows: rows.collect(),
+            durability: None,
+            origin: Origin::default(),
+            keeps_files: true,
+        }
     }
 
     /// What was taken of a row, record by record in their order, each with the number of its record. Tombstones follow: some

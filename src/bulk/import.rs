@@ -360,8 +360,8 @@ impl Import {
 
     /// Why the store does not take these changes, where that is their fault.
     fn refused(&self, row: RowMutations) -> Result<Option<Error>> {
-        match self.backend.mutate(row, None) {
-            Ok(_) => Ok(None),
+        match self.backend.mutate_rows(ManyRows::of_files(row)) {
+            Ok(()) => Ok(None),
             Err(e) if e.kind.is_of_what_is_put() => Ok(Some(e)),
             Err(e) => Err(e.context(self.not_written())),
         }

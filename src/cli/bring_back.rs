@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::Result;
 use crate::backend::Backend;
 use crate::model::{ColumnKey, ManyRows, Mutation, Origin, PutCell, RowKey, RowMutations, TableName, to_string_binary};
+use crate::{ErrorKind, Result};
 
 /// Cells and bytes that are put in one step at the most.
 const CELLS: usize = 10_000;
 const BYTES: u64 = 16 << 20;
+
+/// Whether some of the cells may be taken: others are refused, or something was written there meanwhile.
+fn is_of_some(kind: ErrorKind) -> bool {
+    kind.is_of_what_is_put() || kind == ErrorKind::Overtaken
+}
 
 /// Bytes that a cell takes in a step, about.
 fn held(row: &RowKey, cell: &PutCell) -> u64 {
@@ -24,7 +29,7 @@ pub(super) struct BringBack {
     /// In all rows, and bytes that they take.
     cells: usize,
     bytes: u64,
-    /// Cells that the table does not take.
+    /// Cells that the table does not take, or over which something was written meanwhile.
     pub left: u64,
 }
 
@@ -76,9 +81,10 @@ impl BringBack {
         (self.cells, self.bytes) = (0, 0);
         if rows.len() > 1 {
             let all = rows.iter().map(|(row, cells)| (row.clone(), vec![Mutation::Put(cells.clone())])).collect();
-            let many = ManyRows { table: table.clone(), rows: all, durability: None, origin: Origin::default() };
+            let (durability, origin) = (None, Origin::default());
+            let many = ManyRows { table: table.clone(), rows: all, durability, origin, keeps_files: false };
             match self.backend.mutate_rows(many) {
-                Err(e) if e.kind.is_of_what_is_put() => {}
+                Err(e) if is_of_some(e.kind) => {}
                 done => return done,
             }
         }
@@ -93,14 +99,14 @@ impl BringBack {
         };
         if cells.len() > 1 {
             match put(cells.clone()) {
-                Err(e) if e.kind.is_of_what_is_put() => {}
+                Err(e) if is_of_some(e.kind) => {}
                 done => return done.map(drop),
             }
         }
         for cell in cells {
             let column = format!("{}:{}", cell.family, to_string_binary(&cell.qualifier));
             match put(vec![cell]) {
-                Err(e) if e.kind.is_of_what_is_put() => {
+                Err(e) if is_of_some(e.kind) => {
                     self.left += 1;
                     let row = to_string_binary(row);
                     super::complain(&format!("{table} {row} {column} is not brought back: {}", e.message));

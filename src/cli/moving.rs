@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::Answer;
 use super::args::MvArgs;
 use super::moved_name;
-use super::path::{named, resolve};
+use super::path::{named, resolve_present};
 use super::progress::Progress;
 use crate::backend::{Backend, Directory, HistoryFrom, Versions};
 use crate::daemon::{Absent, check_writable, open_backend};
@@ -39,7 +39,8 @@ const PARTED: [ErrorKind; 4] = [ErrorKind::CrossDevice, ErrorKind::Refused, Erro
 /// What moves where: `STORE FROM TO`, or two paths of one mount.
 fn places(args: &MvArgs) -> Result<(Arc<dyn Backend>, Place, Place)> {
     let Some(to) = &args.to else {
-        let ((backend, from), (other, to)) = (resolve(&args.store)?, resolve(Path::new(&args.from))?);
+        let ((_, backend, from), (_, other, to)) =
+            (resolve_present(&args.store)?, resolve_present(Path::new(&args.from))?);
         if backend.hash_key() != other.hash_key() {
             let text = "the two paths are in different stores; copy what is to move, and remove it";
             return Err(Error::new(ErrorKind::IllegalArgument, text));

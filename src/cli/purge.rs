@@ -4,7 +4,7 @@ use super::Answer;
 use super::args::PurgeArgs;
 use super::cells::split_column;
 use super::given;
-use super::path::resolve;
+use super::path::resolve_present;
 use crate::backend::{Backend, PurgeScope};
 use crate::daemon::{Absent, open_backend};
 use crate::model::TableName;
@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind, Result};
 
 pub fn purge(args: &PurgeArgs) -> Result<Answer> {
     let Some(table) = &args.table else {
-        let (backend, place) = resolve(&args.path)?;
+        let (_, backend, place) = resolve_present(&args.path)?;
         for scope in scopes(backend.as_ref(), &place)? {
             backend.purge(&scope)?;
         }
@@ -35,7 +35,7 @@ fn whole(table: TableName) -> PurgeScope {
 
 /// What a place of the tree holds.
 fn scopes(backend: &dyn Backend, place: &Place) -> Result<Vec<PurgeScope>> {
-    if let Some(column) = place.column() {
+    if let Place::Cell(column) | Place::Versions(column) = place {
         let (row, qualifier) = (Some(column.row.clone()), Some(column.qualifier.clone()));
         return Ok(vec![PurgeScope {
             row,
@@ -45,6 +45,12 @@ fn scopes(backend: &dyn Backend, place: &Place) -> Result<Vec<PurgeScope>> {
         }]);
     }
     Ok(match place {
+        Place::Version(..) | Place::Ended(..) => {
+            let text = "a version alone is not purged: remove it (`rm NAME@TIME`), then remove what the family keeps of it \
+                        below .history (`rm .history/.../NAME@TIME.deleted.T`), or give the path of the cell to purge all \
+                        that is deleted of it";
+            return Err(Error::new(ErrorKind::IllegalArgument, text));
+        }
         Place::Table(table) => vec![whole(table.as_ref().clone())],
         Place::Row(row) => vec![PurgeScope { row: Some(row.row.clone()), ..whole(row.table.clone()) }],
         Place::Family(family) => {

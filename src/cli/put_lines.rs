@@ -9,8 +9,8 @@ use super::Answer;
 use super::progress::Progress;
 use crate::backend::Backend;
 use crate::model::{
-    DeleteKind, DeleteMarker, FileAttributes, Mutation, Origin, PutCell, RowMutations, TableName, Time, Timestamp,
-    Tombstone, Value, check_value_len, parse_cell_ttl,
+    DeleteKind, DeleteMarker, FileAttributes, ManyRows, Mutation, Origin, PutCell, RowMutations, TableName, Time,
+    Timestamp, Tombstone, Value, check_value_len, parse_cell_ttl,
 };
 use crate::{Error, ErrorKind, Result};
 
@@ -158,7 +158,7 @@ impl Batch {
             return Ok(());
         }
         let (table, row, origin) = (table.clone(), self.row.clone(), Origin::default());
-        backend.mutate(RowMutations { table, row, mutations, durability: None, origin }, None).map(|_| ())
+        backend.mutate_rows(ManyRows::of_files(RowMutations { table, row, mutations, durability: None, origin }))
     }
 }
 

@@ -196,7 +196,8 @@ impl Undelete {
     fn cells(&mut self, mut query: DeletedQuery) -> Result<()> {
         loop {
             let page = deleted::page(self.backend.as_ref(), &query)?;
-            page.cells.iter().try_for_each(|(column, cell)| self.bring(column, cell, Time::AfterNewest))?;
+            let mut cells = page.cells.iter();
+            cells.try_for_each(|(column, gone)| self.bring(column, &gone.cell, Time::AfterShown(gone.shown)))?;
             query.after = page.next;
             if query.after.is_none() {
                 return Ok(());

@@ -41,12 +41,12 @@ impl Backend for HBase {
 
     fn mutate(&self, mutations: RowMutations, condition: Option<Condition>) -> Result<Mutated> {
         self.check_changes()?;
-        self.in_time(|| self.change_row_shown(mutations, condition))
+        self.in_time(|| self.change_row_if(mutations, condition))
     }
 
     fn mutate_rows(&self, rows: ManyRows) -> Result<()> {
         self.check_changes()?;
-        self.change_rows(rows)
+        self.change_rows_if(rows)
     }
 
     fn newest(&self, column: &ColumnKey, range: TimeRange) -> Result<Option<CellInfo>> {

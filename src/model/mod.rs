@@ -11,7 +11,7 @@ pub use asked::check::{CheckEvent, CheckSummary, Finding, Severity};
 pub use asked::draft::Draft;
 pub use asked::mutation::{
     Append, ColumnDelta, CompareOp, Condition, DeleteKind, DeleteMarker, Durability, Increment, ManyRows, Mutated,
-    Mutation, Origin, PutCell, RowMutations, Time, Value, Written, check_value_len, hidden_for_good,
+    Mutation, Origin, PutCell, RowMutations, Time, Value, Written, check_value_len, hidden_for_good, overtaken,
 };
 pub use asked::piece::{Cells, FoundCell, Piece, Results, TakePiece, VALUE_PIECE};
 pub use asked::query::{ColumnSlice, Columns, Get, ReadSpec, Scan, Tells, after_prefix};

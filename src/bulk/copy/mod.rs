@@ -270,7 +270,13 @@ impl<'a> Writer<'a> {
         let steps = if self.is_judged { vec![rows] } else { judged::unjudged(rows) };
         steps.into_iter().try_for_each(|rows| {
             let table = self.job.target.clone();
-            self.job.to.mutate_rows(ManyRows { table, rows, durability: None, origin: Origin::default() })
+            self.job.to.mutate_rows(ManyRows {
+                table,
+                rows,
+                durability: None,
+                origin: Origin::default(),
+                keeps_files: false,
+            })
         })
     }
 }

@@ -14,15 +14,18 @@ impl Undelete {
     /// Of a version that was deleted by itself nobody knows when, so it is taken for one that was there at any time; only of
     /// a cell that is named, as many would come back that nobody means.
     pub(super) fn named_column(&mut self, column: &ColumnKey) -> Result<()> {
-        if let Some(cell) = deleted::of_column(self.backend.as_ref(), column, self.at)? {
-            return self.bring(column, &cell, Time::AfterNewest);
+        if let Some(gone) = deleted::of_column(self.backend.as_ref(), column, self.at)? {
+            return self.bring(column, &gone.cell, Time::AfterShown(gone.shown));
         }
         let Some(at) = self.at else { return Ok(()) };
         let shown = self.backend.newest(column, TimeRange::as_of(at))?;
         let versions = self.backend.list_versions(column, Versions::LiveAndKept, Some(at.next()), 1)?;
         let now = self.backend.now();
         match versions.into_iter().next().filter(|cell| deleted::is_gone_alone(cell, shown.as_ref(), now)) {
-            Some(cell) => self.bring(column, &cell, Time::AfterNewest),
+            Some(cell) => {
+                let newest = self.backend.newest(column, TimeRange::ALL)?;
+                self.bring(column, &cell, Time::AfterShown(newest.map(|is| (is.timestamp, is.seq))))
+            }
             None => Ok(()),
         }
     }

@@ -187,7 +187,15 @@ impl Backend for Client {
             Mutation::Delete(_) | Mutation::Increment(_) | Mutation::Append(_) => false,
         };
         match rows.rows.iter().flat_map(|(_, mutations)| mutations).any(is_large) {
-            true => rows.each().try_for_each(|row| self.mutate(row, None).map(|_| ())),
+            true => {
+                let keeps_files = rows.keeps_files;
+                rows.each().try_for_each(|mut row| {
+                    if keeps_files {
+                        parts::keep_files(self, &mut row)?;
+                    }
+                    self.mutate(row, None).map(|_| ())
+                })
+            }
             false => self.done(&Request::MutateRows(rows)),
         }
     }

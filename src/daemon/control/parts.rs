@@ -7,7 +7,7 @@ use std::path::Path;
 use super::protocol::{LargeValue, PART, Part, receive, send};
 use crate::backend::Backend;
 use crate::fs::{Beyond, Content};
-use crate::model::{Mutation, PutCell, RowMutations, Value};
+use crate::model::{ColumnKey, Mutation, PutCell, RowMutations, Value};
 use crate::{Error, ErrorKind, Result};
 
 /// A value that was taken out of its request.
@@ -105,6 +105,19 @@ fn receive_value(stream: &mut impl Read, len: u64, beyond: &Beyond<'_>) -> Resul
 
 fn out_of_place() -> Error {
     Error::new(ErrorKind::Disconnected, "a large value does not come as its request has announced it")
+}
+
+/// What is set on files stays where puts that set nothing are their next versions.
+pub(super) fn keep_files(backend: &dyn Backend, row: &mut RowMutations) -> Result<()> {
+    for mutation in &mut row.mutations {
+        let Mutation::Put(cells) = mutation else { continue };
+        for cell in cells.iter_mut().filter(|cell| cell.sets_nothing()) {
+            let (table, row) = (row.table.clone(), row.row.clone());
+            let (family, qualifier) = (cell.family.clone(), cell.qualifier.clone());
+            cell.keep(&backend.kept_attributes(&ColumnKey { table, row, family, qualifier })?);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub(super) mod kept;
 pub(super) mod listing;
 pub(super) mod reading;
 pub(super) mod renaming;
+pub(super) mod shown;
 pub(super) mod times;
 pub(super) mod values;
 pub(super) mod writing;

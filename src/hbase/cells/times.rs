@@ -131,7 +131,7 @@ impl Looked {
     /// From when on what is stored matters.
     fn since(&self, time: Time) -> Option<i64> {
         match time {
-            Time::AfterNewest => Some(self.now),
+            Time::AfterNewest | Time::AfterShown(_) => Some(self.now),
             Time::Replacing { timestamp, .. } => Some(timestamp.0.min(self.now)),
             Time::AfterNewestSince(made) => Some(made.0.min(self.now)),
             Time::Now | Time::At(_) => None,
@@ -177,7 +177,7 @@ impl Times<'_> {
                 return Err(Error::new(ErrorKind::IllegalArgument, text));
             }
             Time::At(timestamp) => Some(timestamp),
-            Time::AfterNewest => Some(after(self.now)),
+            Time::AfterNewest | Time::AfterShown(_) => Some(after(self.now)),
             Time::AfterNewestSince(made) => Some(after(made.0.min(self.now))),
             // Nothing came after it: the same version again.
             Time::Replacing { timestamp, .. } if latest == Some(timestamp.0) => Some(timestamp),

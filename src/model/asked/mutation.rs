@@ -47,6 +47,9 @@ pub enum Time {
     /// As [`Time::AfterNewest`], unless this version is still the newest: then its own timestamp again, so
     /// that several commits of one open file end as one version.
     Replacing { timestamp: Timestamp, seq: SeqNo },
+    /// As [`Time::AfterNewest`], if this is still the newest version that reads see (`None`: they see none); else
+    /// the put is refused ([`ErrorKind::Overtaken`]).
+    AfterShown(Option<(Timestamp, SeqNo)>),
     /// Exactly this one.
     At(Timestamp),
 }
@@ -123,6 +126,16 @@ impl PutCell {
     ) -> Self {
         let (family, qualifier, value) = (family.into(), qualifier.into(), Value::Bytes(value.into()));
         Self { family, qualifier, time, value, ttl_ms: None, file: FileAttributes::default(), ended_at: None }
+    }
+
+    /// Whether it says nothing of whose the file is and of who may what with it.
+    pub fn sets_nothing(&self) -> bool {
+        self.ended_at.is_none() && self.file.without_mtime().record().is_none()
+    }
+
+    /// Gives the file what the next version keeps of the newest one, and the mtime of its own.
+    pub fn keep(&mut self, kept: &FileAttributes) {
+        self.file = kept.with(&FileChange::of_time(self.file.mtime()));
     }
 }
 
@@ -258,12 +271,20 @@ pub struct ManyRows {
     /// `None`: the table's, else SYNC_WAL.
     pub durability: Option<Durability>,
     pub origin: Origin,
+    /// What is set on a file stays where a put that sets nothing of it is its next version, ours.
+    pub keeps_files: bool,
 }
 
 impl ManyRows {
+    /// One row, whose files keep what is set on them.
+    pub fn of_files(row: RowMutations) -> Self {
+        let RowMutations { table, row, mutations, durability, origin } = row;
+        Self { table, rows: vec![(row, mutations)], durability, origin, keeps_files: true }
+    }
+
     /// The rows, each by itself.
     pub fn each(self) -> impl Iterator<Item = RowMutations> {
-        let Self { table, rows, durability, origin } = self;
+        let Self { table, rows, durability, origin, .. } = self;
         rows.into_iter().map(move |(row, mutations)| RowMutations {
             table: table.clone(),
             row,
@@ -293,6 +314,11 @@ pub fn hidden_for_good(family: &str, qualifier: &[u8]) -> Error {
         Timestamp::MAX
     );
     Error::new(ErrorKind::IllegalArgument, text)
+}
+
+/// Why a put is refused that was for what reads saw before ([`Time::AfterShown`]).
+pub fn overtaken() -> Error {
+    Error::new(ErrorKind::Overtaken, "something else was written there meanwhile, which stays")
 }
 
 /// Comparison operators (HBase: CompareOperator). A condition reads `given OP stored`, a filter `stored OP given`.

@@ -211,9 +211,14 @@ pub fn given_family_attribute(name: &str, text: &str) -> Result<String> {
     family_attribute(name, text)
 }
 
+/// Whether a table's attribute is one of coprocessors and constraints.
+pub fn is_kept_as_it_is(name: &str) -> bool {
+    name.starts_with("coprocessor$") || name.starts_with("constraint ") || name == "hbase.constraint.counter"
+}
+
 /// The text under which a table's attribute is kept; coprocessors and constraints are kept as they are.
 pub fn table_attribute(name: &str, text: &str) -> Result<String> {
-    if name.starts_with("coprocessor$") || name.starts_with("constraint ") || name == "hbase.constraint.counter" {
+    if is_kept_as_it_is(name) {
         return Ok(text.to_owned());
     }
     canonical(find(TABLE, "table", name)?, text)

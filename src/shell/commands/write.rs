@@ -4,9 +4,9 @@ use super::change::{change, change_splits};
 use super::tables::set_state;
 use super::{ColumnText, Command, check_families, row_key};
 use crate::model::{
-    Append, Catalogue, CatalogueChange, Cell, ColumnDelta, DeleteKind, DeleteMarker, FileAttributes, FileChange,
-    Increment, Mutation, Origin, PutCell, RowKey, RowMutations, Scan, TableName, TableState, Time, TimeRange,
-    Timestamp, Value as Bytes, parse_cell_ttl, to_string_binary,
+    Append, Catalogue, CatalogueChange, Cell, ColumnDelta, ColumnKey, DeleteKind, DeleteMarker, FileChange, Increment,
+    Mutation, Origin, PutCell, RowKey, RowMutations, Scan, TableName, TableState, Time, TimeRange, Timestamp,
+    Value as Bytes, parse_cell_ttl, to_string_binary,
 };
 use crate::shell::arguments::{Arguments, Options};
 use crate::shell::eval::convert::counter;
@@ -111,16 +111,13 @@ impl Session<'_> {
 
 fn put(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
     let Target { row, family, qualifier } = target(arguments)?;
-    let cell = PutCell {
-        time: time(arguments.get(4))?,
-        value: Bytes::Bytes(arguments.bytes(3)),
-        ttl_ms: cell_ttl(arguments, &[4, 5])?,
-        file: FileAttributes::default(),
-        ended_at: None,
-        family,
-        qualifier,
-    };
-    let table = session.write_table(&arguments.text(0), &row, Some(&cell.family))?;
+    let (time, ttl_ms) = (time(arguments.get(4))?, cell_ttl(arguments, &[4, 5])?);
+    let table = session.write_table(&arguments.text(0), &row, Some(&family))?;
+    let column = ColumnKey { table, row, family, qualifier };
+    let file = session.backend()?.kept_attributes(&column).unwrap_or_default();
+    let ColumnKey { table, row, family, qualifier } = column;
+    let value = Bytes::Bytes(arguments.bytes(3));
+    let cell = PutCell { family, qualifier, time, value, ttl_ms, file, ended_at: None };
     mutate(session, table, row, Mutation::Put(vec![cell]))?;
     Ok(Value::Nil)
 }

@@ -178,12 +178,15 @@ fn alter_table(catalogue: &mut Catalogue, mut new: TableSchema, now: Timestamp) 
 }
 
 fn rename(catalogue: &mut Catalogue, from: &TableName, to: &TableName) -> Result<()> {
-    known_table(catalogue, from)?;
-    check_new_name(catalogue, to)?;
-    if let Some(mut table) = catalogue.tables.remove(from) {
-        table.name = to.clone();
-        catalogue.tables.insert(to.clone(), table);
+    let mut table = known_table(catalogue, from)?.clone();
+    if from == to {
+        return check_new_name(catalogue, to);
     }
+    // Order: it leaves its place first, so that the quota of a namespace counts it once.
+    catalogue.tables.remove(from);
+    check_new_name(catalogue, to)?;
+    table.name = to.clone();
+    catalogue.tables.insert(to.clone(), table);
     Ok(())
 }
 

@@ -4,9 +4,24 @@ use super::planned::Plan;
 use super::planner::{Planner, illegal};
 use super::reckon;
 use crate::Result;
-use crate::model::Mutation;
+use crate::model::{Mutation, TimeRange};
+use crate::store::engine::family;
 
 impl<'a> Planner<'a> {
+    /// What is set on files stays where puts that set nothing are their next versions.
+    pub fn keep_files(&self, mutations: &mut [Mutation]) -> Result<()> {
+        for mutation in mutations {
+            let Mutation::Put(cells) = mutation else { continue };
+            for cell in cells.iter_mut().filter(|cell| cell.sets_nothing()) {
+                let family = family(self.table, &cell.family)?;
+                if let Some(newest) = self.newest(family, &cell.qualifier, TimeRange::ALL)? {
+                    cell.keep(&newest.tags.file.of_next_version());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The cells of all mutations, in order. Reads see the row as it was before.
     pub fn plan(&self, mutations: Vec<Mutation>) -> Result<Plan<'a>> {
         let cells = mutations.iter().map(Mutation::cells).sum();

@@ -9,7 +9,7 @@ use super::planned::{Plan, Planned, timed};
 use crate::format::key;
 use crate::model::{
     CellInfo, CellKind, DeleteKind, DeleteMarker, FamilySchema, PutCell, Qualifier, TableSchema, Tags, Time, TimeRange,
-    Timestamp, Tombstone, Value, check_value_len, hidden_for_good,
+    Timestamp, Tombstone, Value, check_value_len, hidden_for_good, overtaken,
 };
 use crate::segment::Reading;
 use crate::store::cursor::view::ReadView;
@@ -143,6 +143,13 @@ impl<'a> Planner<'a> {
             Time::At(timestamp) => given_time(self.table, timestamp, || self.now),
             Time::AfterNewest => self.after_newest(family, qualifier, self.now),
             Time::AfterNewestSince(made) => self.after_newest(family, qualifier, made.min(self.now)),
+            Time::AfterShown(shown) => {
+                let newest = self.newest(family, qualifier, TimeRange::ALL)?;
+                match newest.map(|cell| (cell.timestamp, cell.seq)) == shown {
+                    true => self.after_newest(family, qualifier, self.now),
+                    false => Err(overtaken()),
+                }
+            }
             Time::Replacing { timestamp, seq } => {
                 let newest = self.newest(family, qualifier, TimeRange::ALL)?;
                 match newest {

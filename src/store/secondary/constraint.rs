@@ -160,7 +160,7 @@ fn lacking<'s>(
 }
 
 /// As `point::newest_in`, without its short cuts: they know nothing of a batch that is not written yet.
-fn newest_by_rules(
+pub(super) fn newest_by_rules(
     engine: &Engine,
     view: &ReadView,
     family: &FamilySchema,
@@ -174,7 +174,7 @@ fn newest_by_rules(
 }
 
 /// What reads will see once the batch is written: it stands in a memtable of its own, before all others.
-fn snapshot_after(engine: &Engine, batch: &[Ready<'_>]) -> ReadView {
+pub(super) fn snapshot_after(engine: &Engine, batch: &[Ready<'_>]) -> ReadView {
     let view = engine.view();
     let read_point = crate::model::SeqNo(view.read_point.0.saturating_add(1));
     let own = Memtable::default();

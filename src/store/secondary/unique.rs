@@ -1,24 +1,22 @@
 //! Values that no two rows may have: judged where a batch is committed, beside all others of the same value.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxBuildHasher;
 
+use super::constraint::{newest_by_rules, snapshot_after};
 use super::entry::cut;
 use super::gate::Gate;
 use super::lookup::{Bound, Bounds, LookUp};
 use crate::env::sync::MutexGuard;
-use crate::model::{
-    By, CellKind, FamilyId, IndexColumn, IndexSchema, ReadSpec, RowKey, TableSchema, TimeRange, Tombstone,
-    to_string_binary,
-};
+use crate::model::{By, IndexSchema, ReadSpec, RowKey, TableSchema, to_string_binary};
 use crate::store::cursor::view::ReadView;
 use crate::store::engine::Engine;
 use crate::store::engine::values::INLINE;
 use crate::store::plan::batch::Ready;
 use crate::store::read::lookup::read_reference;
-use crate::store::read::point;
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes of a value that a sentence shows.
@@ -40,11 +38,10 @@ pub fn hold_unique<'e>(engine: &'e Engine, batch: &[Ready<'_>]) -> Result<Vec<Mu
     if !batch.iter().any(|cell| cell.table.indexes.values().any(|index| index.unique)) {
         return Ok(Vec::new());
     }
-    let view = engine.view();
+    let after = snapshot_after(engine, batch);
     let mut claims = Vec::new();
-    let puts = newest_puts(batch);
     for (table, index, row) in touched(batch) {
-        if let Some(values) = values_after(engine, &view, &puts, (table, index, row))? {
+        if let Some(values) = values_in(engine, &after, (table, index), row)? {
             claims.push(Claim { table, index, row, values });
         }
     }
@@ -60,61 +57,53 @@ pub fn hold_unique<'e>(engine: &'e Engine, batch: &[Ready<'_>]) -> Result<Vec<Mu
         {
             return Err(taken(claim, &holder));
         }
-        if let Some(holder) = holder(engine, &view, claim, batch)? {
+        if let Some(holder) = holder(engine, (&view, &after), claim, batch)? {
             return Err(taken(claim, &holder));
         }
     }
     Ok(held)
 }
 
-/// What a row has in all columns of an index after a batch; `None`: in one of them nothing.
-fn values_after(
+/// What a row has in all columns of an index, as a view has it; `None`: in one of them nothing.
+fn values_in(
     engine: &Engine,
     view: &ReadView,
-    puts: &Puts<'_>,
-    (table, index, row): (&TableSchema, &IndexSchema, &[u8]),
+    (table, index): (&TableSchema, &IndexSchema),
+    row: &[u8],
 ) -> Result<Option<Vec<Vec<u8>>>> {
     let mut values = Vec::with_capacity(index.columns.len());
     for column in &index.columns {
-        let family = table.families.get(&column.family);
-        let put = family.and_then(|family| puts.get(&(family.id, row, column.qualifier.as_slice())));
-        let value = match (put, family) {
-            (Some(ready), _) if ready.cell.is_root() => return Err(too_long(index)),
-            (Some(ready), _) => Some(ready.cell.stored().to_vec()),
-            (None, Some(family)) => {
-                let newest = point::newest_in(engine, view, family, row, &column.qualifier, TimeRange::ALL)?;
-                // It was there before the index was, or came from a backup.
-                if newest.as_ref().is_some_and(|cell| cell.len() > INLINE) {
-                    return Err(too_long(index));
-                }
-                newest.map(|cell| read_reference(engine, view, &cell.value, 0, INLINE as usize)).transpose()?
-            }
-            (None, None) => None,
-        };
-        let Some(value) = value else { return Ok(None) };
-        values.push(value);
+        let Some(family) = table.families.get(&column.family) else { return Ok(None) };
+        let Some(cell) = newest_by_rules(engine, view, family, row, &column.qualifier)? else { return Ok(None) };
+        // It may have been there before the index was, or have come from a backup.
+        if cell.len() > INLINE {
+            return Err(too_long(index));
+        }
+        values.push(read_reference(engine, view, &cell.value, 0, INLINE as usize)?);
     }
     Ok(Some(values))
 }
 
-/// Another row that has what is claimed, and keeps it.
-fn holder(engine: &Engine, view: &ReadView, claim: &Claim<'_>, batch: &[Ready<'_>]) -> Result<Option<RowKey>> {
+/// Another row that has what is claimed, and keeps it. A row that the batch changes is looked at as it will be.
+fn holder(
+    engine: &Engine,
+    (view, after): (&ReadView, &ReadView),
+    claim: &Claim<'_>,
+    batch: &[Ready<'_>],
+) -> Result<Option<RowKey>> {
     let Claim { table, index, row, values } = claim;
-    let loses = |other: &[u8]| {
-        batch.iter().any(|cell| {
-            let is_column = |column: &IndexColumn| {
-                cell.family.name == column.family
-                    && match cell.kind {
-                        CellKind::Put | CellKind::Tombstone(Tombstone::Column) => cell.qualifier == column.qualifier,
-                        CellKind::Tombstone(Tombstone::Family) => true,
-                        // What was before that version may be the same.
-                        CellKind::Tombstone(Tombstone::Version | Tombstone::FamilyVersion) => false,
-                    }
-            };
-            cell.table.id == table.id && cell.row == other && index.columns.iter().any(is_column)
-        })
+    let is_changed = |other: &[u8]| batch.iter().any(|cell| cell.table.id == table.id && cell.row == other);
+    let failed = RefCell::new(None);
+    let keeps = |other: &[u8]| match values_in(engine, after, (table, index), other) {
+        Ok(kept) => kept.as_ref() == Some(values),
+        Err(e) => {
+            failed.replace(Some(e));
+            true
+        }
     };
-    find_holder(engine, view, (table, index), values, &|other| other != *row && !loses(other))
+    let is_wanted = |other: &[u8]| other != *row && (!is_changed(other) || keeps(other));
+    let found = find_holder(engine, view, (table, index), values, &is_wanted)?;
+    failed.into_inner().map_or(Ok(found), Err)
 }
 
 /// The first row with these values that is wanted, among those that have entries.
@@ -138,21 +127,6 @@ pub fn find_holder(
         }
         passed = Some(row);
     }
-}
-
-/// Of each column that a batch writes, by family, row and qualifier.
-type Puts<'b> = FxHashMap<(FamilyId, &'b [u8], &'b [u8]), &'b Ready<'b>>;
-
-/// The newest live put of each column.
-fn newest_puts<'b>(batch: &'b [Ready<'b>]) -> Puts<'b> {
-    let mut puts = Puts::default();
-    for cell in batch.iter().filter(|cell| cell.is_live()) {
-        let newest = puts.entry((cell.family.id, cell.row, &cell.qualifier)).or_insert(cell);
-        if cell.timestamp >= newest.timestamp {
-            *newest = cell;
-        }
-    }
-    puts
 }
 
 /// The rows of a batch that get another value in a unique index, each index once.

@@ -110,6 +110,30 @@ fn an_open_handle_ends_as_one_version() {
 }
 
 #[test]
+fn what_comes_back_covers_nothing_that_was_written_meanwhile() {
+    let env = SimEnv::new();
+    let store = open(&env);
+    create(&store, FILES);
+    let back = |row: &str, shown| {
+        let put = Mutation::Put(vec![put_cell("q", b"old", Time::AfterShown(shown))]);
+        mutate(&store, row, put, Durability::SyncWal).map_err(|e| e.kind)
+    };
+    let newest = put(&store, "r", "q", b"new");
+    assert_eq!(back("r", None), Err(ErrorKind::Overtaken));
+    assert_eq!(back("r", Some((newest.timestamp.next(), newest.seq))), Err(ErrorKind::Overtaken));
+    assert_eq!(value(&store, "r", "q").unwrap(), b"new");
+    let cells =
+        |row: &str| (row.as_bytes().to_vec(), vec![Mutation::Put(vec![put_cell("q", b"old", Time::AfterShown(None))])]);
+    let rows = vec![cells("a"), cells("r")];
+    let many = ManyRows { table: table(), rows, durability: None, origin: Origin(0), keeps_files: false };
+    assert_eq!(store.mutate_rows(many).map_err(|e| e.kind), Err(ErrorKind::Overtaken));
+    assert_eq!(value(&store, "a", "q"), None, "all or nothing");
+    let again = back("r", Some((newest.timestamp, newest.seq))).unwrap().written.remove(0);
+    assert!(again.timestamp > newest.timestamp);
+    assert!(back("a", None).is_ok());
+}
+
+#[test]
 fn counters_and_conditions_are_hbases() {
     let env = SimEnv::new();
     let store = open(&env);

@@ -81,7 +81,7 @@ fn every_way_in_is_judged_and_refused_whole() {
     assert_eq!(value(&store, "a", "age"), Some(b"42".to_vec()));
     let put = |value: &[u8]| vec![Mutation::Put(vec![put_cell("age", value, Time::AfterNewest)])];
     let rows_of = vec![(b"b".to_vec(), put(b"1")), (b"c".to_vec(), put(b"x"))];
-    let many = ManyRows { table: table(), rows: rows_of, durability: None, origin: Origin(0) };
+    let many = ManyRows { table: table(), rows: rows_of, durability: None, origin: Origin(0), keeps_files: false };
     refused(store.mutate_rows(many), "row c, f:age");
     assert_eq!(value(&store, "b", "age"), None, "the other row neither");
     let dated = put_cell("age", b"x", Time::At(Timestamp(5)));

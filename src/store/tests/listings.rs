@@ -17,7 +17,9 @@ fn filled() -> (SimEnv, Store) {
     let cell = || vec![Mutation::Put(vec![put_cell("q", b"v", Time::AfterNewest)])];
     let put = |of: std::ops::Range<usize>| {
         let rows = of.map(|n| (name(n).into(), cell())).collect();
-        store.mutate_rows(ManyRows { table: table(), rows, durability: None, origin: Origin(0) }).unwrap();
+        store
+            .mutate_rows(ManyRows { table: table(), rows, durability: None, origin: Origin(0), keeps_files: false })
+            .unwrap();
     };
     put(0..ROWS / 2);
     store.flush(None).unwrap();

@@ -4,7 +4,7 @@ use super::*;
 
 fn many(rows: &[(&str, Vec<Mutation>)]) -> ManyRows {
     let rows = rows.iter().map(|(row, mutations)| ((*row).into(), mutations.clone())).collect();
-    ManyRows { table: table(), rows, durability: None, origin: Origin(0) }
+    ManyRows { table: table(), rows, durability: None, origin: Origin(0), keeps_files: false }
 }
 
 fn puts(value: &[u8]) -> Vec<Mutation> {

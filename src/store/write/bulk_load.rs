@@ -13,8 +13,9 @@ use crate::format::key;
 use crate::log::NoCells;
 use crate::model::{
     CellKind, ManyRows, Mutation, Origin, PutCell, RowKey, SeqNo, TableName, TableSchema, TableState, Tags, Time,
-    Timestamp, Value, check_row, check_value_len,
+    TimeRange, Timestamp, Value, check_row, check_value_len,
 };
+use crate::store::cursor::view::ReadView;
 use crate::store::engine::Engine;
 use crate::store::engine::changes::past;
 use crate::store::engine::values::INLINE;
@@ -22,6 +23,7 @@ use crate::store::extents::gathered;
 use crate::store::extents::gathered::{Gathered, GatheredCell};
 use crate::store::plan::planned::timed;
 use crate::store::plan::planner::given_time;
+use crate::store::read::point;
 use crate::store::recover::rescue;
 use crate::store::space::{backlog, room};
 use crate::store::write::{apply, many};
@@ -38,6 +40,8 @@ pub struct Load {
     table: TableSchema,
     value_limit: u64,
     began: Timestamp,
+    /// What was there when it began.
+    before: ReadView,
     cells: Gathered,
 }
 
@@ -55,6 +59,7 @@ pub fn begin(engine: &Arc<Engine>, name: &TableName) -> Result<Option<Load>> {
         engine: Arc::clone(engine),
         value_limit: engine.value_limit(),
         began: engine.now(),
+        before: engine.view(),
         table,
         cells: Gathered::default(),
     }))
@@ -100,7 +105,10 @@ impl BulkLoad for Load {
         if !cells.iter().all(suits) {
             return Ok(Some(cells));
         }
-        cells.into_iter().for_each(|cell| self.hold(row, cell));
+        for mut cell in cells {
+            self.keep(row, &mut cell)?;
+            self.hold(row, cell);
+        }
         Ok(None)
     }
 
@@ -128,6 +136,18 @@ impl BulkLoad for Load {
 }
 
 impl Load {
+    /// A put that sets nothing keeps what is set on the file that is there.
+    fn keep(&self, row: &[u8], cell: &mut PutCell) -> Result<()> {
+        let family = self.table.families.get(&cell.family).filter(|_| cell.sets_nothing());
+        let Some(family) = family else { return Ok(()) };
+        let column = (row, &cell.qualifier);
+        let newest = point::newest_at(&self.engine, &self.before, family, column, TimeRange::ALL, self.began)?;
+        if let Some(newest) = newest {
+            cell.keep(&newest.tags.file.of_next_version());
+        }
+        Ok(())
+    }
+
     fn hold(&mut self, row: &[u8], cell: PutCell) {
         // As [`suits`] has found.
         let (Time::At(timestamp), Value::Bytes(value)) = (cell.time, cell.value) else { return };
@@ -152,7 +172,7 @@ impl Load {
         while cells.peek().is_some() {
             let rows = cells.by_ref().take(STEP).map(usual).collect::<Result<_>>()?;
             let (table, origin) = (self.table.name.clone(), Origin::default());
-            many::mutate_rows(&self.engine, ManyRows { table, rows, durability: None, origin })?;
+            many::mutate_rows(&self.engine, ManyRows { table, rows, durability: None, origin, keeps_files: false })?;
         }
         rescue::sync_to(&self.engine, self.engine.log.written())
     }

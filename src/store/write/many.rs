@@ -14,7 +14,7 @@ use crate::store::write::apply;
 /// Applies the mutations of many rows of a table, all or nothing: they are planned as [`apply::mutate`] does, and
 /// written by one [`apply::commit`]. Holds the batch; the locks of all of its rows while it is written.
 pub fn mutate_rows(engine: &Engine, given: ManyRows) -> Result<()> {
-    let ManyRows { table: name, rows, durability, origin } = given;
+    let ManyRows { table: name, rows, durability, origin, keeps_files } = given;
     rows.iter().try_for_each(|(row, _)| check_row(row))?;
     engine.log.check_poison()?;
     let all = |wanted: fn(&Mutation) -> bool| rows.iter().flat_map(|(_, mutations)| mutations).all(wanted);
@@ -35,8 +35,11 @@ pub fn mutate_rows(engine: &Engine, given: ManyRows) -> Result<()> {
     let (view, now) = (Lazily::of(engine), engine.now());
     let mut planner = Planner { engine, view, table, row: &[], now, least: Timestamp::ZERO };
     let (mut events, mut cells) = (Vec::new(), Vec::new());
-    for (row, mutations) in keys.iter().zip(changes) {
+    for (row, mut mutations) in keys.iter().zip(changes) {
         planner.row = row;
+        if keeps_files {
+            planner.keep_files(&mut mutations)?;
+        }
         let planned = planner.plan(mutations)?.cells;
         events.extend(events_of(table, row, &planned, origin));
         events.extend(planned::first_ttl(engine, table, &planned));

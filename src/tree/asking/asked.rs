@@ -6,7 +6,7 @@ use super::answer::Answer;
 use super::marks::Mark;
 use super::question::{Pick, Question};
 use crate::Result;
-use crate::model::{CellInfo, CellKind, ColumnSlice, TableName, ValueRef};
+use crate::model::{CellInfo, CellKind, ColumnSlice, TableName, Timestamp, ValueRef};
 use crate::tree::base::Tree;
 use crate::tree::found::Facts;
 use crate::tree::place::{FamilyPlace, NodeKey, Place};
@@ -78,9 +78,12 @@ fn asked_cell(tree: &Tree, key: &NodeKey, question: &Question) -> Result<Option<
     Ok(found.filter(|_| is_picked))
 }
 
-/// Whether what a question shows stays as it is: in a snapshot, and for a walk, while nothing expires.
+/// Whether what a question shows stays as it is: in a snapshot, and for a walk, while nothing expires. A moment that is
+/// yet to come, as where a version lies in the future, shows what is written until then.
 fn is_fixed(tree: &Tree, key: &NodeKey, table: &TableName) -> Result<bool> {
-    let has_moment = key.asked.as_ref().is_some_and(|asked| asked.moment.is_some()) && key.view == View::Plain;
+    let is_over = |moment: Timestamp| moment < tree.backend.now();
+    let has_moment =
+        key.asked.as_ref().is_some_and(|asked| asked.moment.is_some_and(is_over)) && key.view == View::Plain;
     Ok(key.snapshot.is_some() || has_moment && !tree.backend.may_expire(table)?)
 }
 

@@ -3,7 +3,7 @@
 //! The search runs where the store is: over a connection it would be several requests a row.
 
 use crate::Result;
-use crate::backend::{Backend, DeletedPage, DeletedQuery, HistoryFrom, RowListing, Versions};
+use crate::backend::{Backend, DeletedPage, DeletedQuery, Gone, HistoryFrom, RowListing, Versions};
 use crate::model::{CellInfo, ColumnKey, Qualifier, TimeRange, Timestamp};
 
 /// Columns that are looked at for a page.
@@ -26,14 +26,14 @@ pub fn page(backend: &dyn Backend, query: &DeletedQuery) -> Result<DeletedPage> 
 }
 
 /// The version of a column that comes back, if one does.
-pub fn of_column(backend: &dyn Backend, column: &ColumnKey, at: Option<Timestamp>) -> Result<Option<CellInfo>> {
+pub fn of_column(backend: &dyn Backend, column: &ColumnKey, at: Option<Timestamp>) -> Result<Option<Gone>> {
     let newest = backend.newest(column, TimeRange::ALL)?;
     let wanted = match at {
         Some(at) => backend.newest(column, TimeRange::as_of(at))?,
         None => newest_deleted(backend, column, newest.as_ref())?,
     };
-    let same = |cell: &CellInfo| newest.as_ref().is_some_and(|is| (is.timestamp, is.seq) == (cell.timestamp, cell.seq));
-    Ok(wanted.filter(|cell| !same(cell)))
+    let shown = newest.map(|is| (is.timestamp, is.seq));
+    Ok(wanted.filter(|cell| shown != Some((cell.timestamp, cell.seq))).map(|cell| Gone { cell, shown }))
 }
 
 /// What a column had that has no newest version, or behind whose newest one a later was deleted by itself.
@@ -163,9 +163,9 @@ impl Search<'_> {
     }
 
     fn look(&mut self, column: ColumnKey) -> Result<()> {
-        let Some(cell) = of_column(self.backend, &column, self.query.at)? else { return Ok(()) };
-        self.bytes += cell.held() + size_of_val(&column) + column.row.len() + column.qualifier.len();
-        self.page.cells.push((column, cell));
+        let Some(gone) = of_column(self.backend, &column, self.query.at)? else { return Ok(()) };
+        self.bytes += gone.cell.held() + size_of_val(&column) + column.row.len() + column.qualifier.len();
+        self.page.cells.push((column, gone));
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::places::{self, row_is_shortened, stem_is_shortened, version_name, version_place};
+use super::places::{self, is_unmade, row_is_shortened, stem_is_shortened, version_name, version_place};
 use crate::Result;
 use crate::backend::{HistoryFrom, RowListing, Versions};
 use crate::model::{Qualifier, RowKey, TableName, Timestamp};
@@ -33,14 +33,15 @@ pub(in crate::tree) fn page_history(
         Place::Namespace(namespace) => {
             let mut entries = few::page_tables(tree, dir, namespace, after, limit)?;
             let schema = SchemaPlace::Namespace(namespace.to_string());
-            if after.is_none() && !tree.unmade.contains(&schema) {
+            if after.is_none() && !is_unmade(tree, &*tree.backend.catalogue()?, &schema) {
                 entries.insert(0, few::plain(".schema".to_owned(), dir.sibling(Place::Schema(Arc::new(schema)))));
             }
             Ok(entries)
         }
         Place::Schema(place) => {
-            let entries = schema::list_history(tree.backend.catalogue()?.as_ref(), place);
-            let entries = entries.into_iter().filter(|(_, place)| !tree.unmade.contains(place));
+            let catalogue = tree.backend.catalogue()?;
+            let entries = schema::list_history(&catalogue, place).into_iter();
+            let entries = entries.filter(|(_, place)| !is_unmade(tree, &catalogue, place));
             let entries = entries.map(|(name, s)| few::plain(name, dir.sibling(Place::Schema(Arc::new(s)))));
             Ok(few::after_cursor(entries, after, limit))
         }
@@ -65,7 +66,7 @@ fn page_history_rows(
 ) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     let schema = SchemaPlace::Table(table.clone());
-    if after.is_none() && !tree.unmade.contains(&schema) {
+    if after.is_none() && !is_unmade(tree, &*tree.backend.catalogue()?, &schema) {
         let key = dir.sibling(Place::Schema(Arc::new(schema)));
         entries.push(Entry::new(b".schema".to_vec(), key, Vec::new()));
     }

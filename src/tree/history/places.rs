@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::Result;
-use crate::model::{CellInfo, ColumnKey, TableName};
+use crate::model::{Catalogue, CellInfo, ColumnKey, TableName};
 use crate::tree::base::Tree;
 use crate::tree::found::{Facts, absent, key_text, wrong_timestamp};
 use crate::tree::history::judge::version;
@@ -115,10 +115,18 @@ pub(in crate::tree) fn history_facts(tree: &Tree, place: &Place) -> Result<Optio
             exists.then(|| key_text(&row.row))
         }
         Place::Waiting(waiting) => dir(is_waiting(tree, waiting)?),
-        Place::Schema(place) if tree.unmade.contains(place) => None,
-        Place::Schema(place) => schema::history_facts(tree.backend.catalogue()?.as_ref(), place)?,
+        Place::Schema(place) => {
+            let catalogue = tree.backend.catalogue()?;
+            if is_unmade(tree, &catalogue, place) { None } else { schema::history_facts(&catalogue, place)? }
+        }
         _ => None,
     })
+}
+
+/// Whether a directory of the schema does not show until it is made: what has come into it elsewhere shows it, too.
+pub(in crate::tree) fn is_unmade(tree: &Tree, catalogue: &Catalogue, place: &SchemaPlace) -> bool {
+    let is_hidden = |(_, child): &(String, SchemaPlace)| child.is_dir() && is_unmade(tree, catalogue, child);
+    tree.unmade.contains(place) && schema::list(catalogue, place).iter().all(is_hidden)
 }
 
 /// Whether anything of a row is live or kept.

@@ -3,6 +3,7 @@
 pub mod constraint;
 pub mod declared;
 pub mod family;
+pub mod free;
 pub mod index;
 pub mod place;
 pub mod splits;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::declared::{gone, table_schema};
-use super::{constraint as schema_constraint, index as schema_index, splits as schema_splits};
-use crate::model::declared::attributes::{family_effect, table_effect};
+use super::{constraint as schema_constraint, free, index as schema_index, splits as schema_splits};
+use crate::model::declared::attributes::{family_effect, is_kept_as_it_is, table_effect};
 use crate::model::row_key::RECIPE;
 use crate::model::{
     AttributeKey, AttributeMap, AttributeOwner, Catalogue, CatalogueChange, FamilyId, INDEX_ATTRIBUTES, TableName,
@@ -30,7 +30,7 @@ pub fn target(dir: &SchemaPlace, name: &[u8]) -> Result<SchemaPlace> {
     let scratch = |name: String| SchemaPlace::Scratch { parent: Arc::new(dir.clone()), name };
     Ok(match dir {
         SchemaPlace::Namespace(_) if text.starts_with('.') => scratch(name),
-        SchemaPlace::Namespace(namespace) => SchemaPlace::NamespaceProperty(namespace.clone(), name),
+        SchemaPlace::Namespace(namespace) => SchemaPlace::NamespaceProperty(namespace.clone(), free::key(text)?),
         SchemaPlace::Table(table) if text == TABLE_DIR => SchemaPlace::TableAttributes(table.clone()),
         SchemaPlace::Table(table) if text == schema_index::DIR => SchemaPlace::Indexes(table.clone()),
         SchemaPlace::Indexes(_) | SchemaPlace::Index(..) => {
@@ -54,7 +54,7 @@ pub fn target(dir: &SchemaPlace, name: &[u8]) -> Result<SchemaPlace> {
         }
         SchemaPlace::Free { .. } if text.starts_with('.') => scratch(name),
         SchemaPlace::Free { table, family, map } => {
-            SchemaPlace::FreeKey { table: table.clone(), family: family.clone(), map: *map, name }
+            SchemaPlace::FreeKey { table: table.clone(), family: family.clone(), map: *map, name: free::key(text)? }
         }
         _ => return Err(absent(text.as_bytes())),
     })
@@ -68,7 +68,11 @@ fn attribute_target(table: &TableName, family: Option<String>, name: String) -> 
         }
     }
     let effect = if family.is_some() { family_effect(&name) } else { table_effect(&name) };
-    if effect.is_some() { Ok(SchemaPlace::Attribute { table, family, name }) } else { Err(name) }
+    if effect.is_some() || family.is_none() && is_kept_as_it_is(&name) {
+        Ok(SchemaPlace::Attribute { table, family, name })
+    } else {
+        Err(name)
+    }
 }
 
 /// The directory that a place is in; `None` for a `.schema` itself.
@@ -105,6 +109,9 @@ pub fn parent(place: &SchemaPlace) -> Option<SchemaPlace> {
 /// The name of a place in its directory.
 pub fn name_of(place: &SchemaPlace) -> Vec<u8> {
     match place {
+        SchemaPlace::NamespaceProperty(_, key) | SchemaPlace::FreeKey { name: key, .. } => {
+            return free::name(key).into_bytes();
+        }
         SchemaPlace::Namespace(_) | SchemaPlace::Table(_) => ".schema",
         SchemaPlace::TableAttributes(_) => TABLE_DIR,
         SchemaPlace::Indexes(_) => schema_index::DIR,
@@ -112,10 +119,8 @@ pub fn name_of(place: &SchemaPlace) -> Vec<u8> {
         SchemaPlace::Splits(_) => schema_splits::FILE,
         SchemaPlace::Constraints(..) => schema_constraint::DIR,
         SchemaPlace::Free { map, .. } => map.dir_name(),
-        SchemaPlace::NamespaceProperty(_, name)
-        | SchemaPlace::Family(_, name)
+        SchemaPlace::Family(_, name)
         | SchemaPlace::Attribute { name, .. }
-        | SchemaPlace::FreeKey { name, .. }
         | SchemaPlace::Index(_, name)
         | SchemaPlace::IndexAttribute { name, .. }
         | SchemaPlace::Constraint(_, _, name)
@@ -274,7 +279,9 @@ pub fn list(catalogue: &Catalogue, dir: &SchemaPlace) -> Vec<(String, SchemaPlac
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         entries
     };
-    let keys = |map: Option<&BTreeMap<String, String>>| map.map(|m| m.keys().cloned().collect()).unwrap_or_default();
+    let keys = |map: Option<&BTreeMap<String, String>>| {
+        map.map(|m| m.keys().map(|key| free::name(key)).collect()).unwrap_or_default()
+    };
     match dir {
         SchemaPlace::Namespace(namespace) => named(keys(catalogue.namespaces.get(namespace).map(|n| &n.properties))),
         SchemaPlace::Table(table) => {

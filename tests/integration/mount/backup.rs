@@ -335,3 +335,27 @@ fn mount_a_table_of_the_history_is_removed_name_by_name_and_comes_back() {
     assert_eq!(rsync(&["-n"], &backup, &history(&fixture)), "");
     assert_eq!(rsync(&["-n"], &history(&fixture), &backup), "");
 }
+
+#[test]
+fn mount_a_backup_has_what_a_restored_table_was_given_since() {
+    let fixture = Fixture::new();
+    let table = history(&fixture).join("default/t");
+    fs::create_dir_all(table.join(".schema/.table")).unwrap();
+    fs::create_dir_all(table.join(".schema/f")).unwrap();
+    fs::create_dir_all(table.join("r/g")).unwrap();
+    assert_eq!(names(&table.join(".schema")), [".table", "f"]);
+    let plain = fixture.mnt().join("default/t/.schema");
+    fs::create_dir(plain.join(".index/city")).unwrap();
+    fs::write(plain.join(".index/city/columns"), "f:city\n").unwrap();
+    fs::create_dir(plain.join("f/.check/age")).unwrap();
+    fs::write(plain.join("f/.check/age/columns"), "age\n").unwrap();
+    fs::write(plain.join("f/METADATA/why"), "x\n").unwrap();
+    fs::write(plain.join("g/VERSIONS"), "3\n").unwrap();
+    let backup = fixture.directory.path().join("copy");
+    rsync(&[], &history(&fixture), &backup);
+    let schema = backup.join("default/t/.schema");
+    for path in [".index/city/columns", "f/.check/age/columns", "f/METADATA/why", "g/VERSIONS"] {
+        assert!(schema.join(path).exists(), "{path}");
+    }
+    assert!(!schema.join(".table/METADATA").exists(), "nobody has made it, and it has nothing");
+}

@@ -240,3 +240,24 @@ fn mount_a_family_goes_by_itself_also_while_its_schema_is_held_open() {
     assert_eq!(fs::read_to_string(fixture.path("t/r/h/q")).unwrap(), "v");
     assert_eq!(fs::read_to_string(schema.join("h/VERSIONS")).unwrap(), "10\n");
 }
+
+#[test]
+fn mount_purge_takes_no_version_alone_and_mv_nothing_of_the_history() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    for value in ["1", "2", "3"] {
+        fs::write(&cell, value).unwrap();
+    }
+    fs::remove_file(&cell).unwrap();
+    let kept = deleted(&fixture, "t/r/f");
+    assert_eq!(kept.len(), 3);
+    let version = fixture.path("t/r/f").join(kept[0].split(".deleted").next().unwrap());
+    let behind = fixture.mnt().join(".history/default/t/r/f");
+    for path in [&version, &behind.join(&kept[0]), &behind] {
+        let said = refusal(&fixture, &["purge", path.to_str().unwrap()]);
+        assert!(said.contains("a version alone is not purged") || said.contains("outside .history"), "{said}");
+    }
+    let to = fixture.path("t/s/f");
+    assert!(refusal(&fixture, &["mv", behind.to_str().unwrap(), to.to_str().unwrap()]).contains("outside .history"));
+    assert_eq!(deleted(&fixture, "t/r/f"), kept);
+}

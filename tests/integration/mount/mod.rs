@@ -54,4 +54,5 @@ mod together;
 mod uncommitted;
 mod undelete;
 mod undelete_pages;
+mod versions_kept;
 mod web_names;

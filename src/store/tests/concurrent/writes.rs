@@ -56,7 +56,13 @@ impl Actor {
         let Fresh { durability, number, bytes, begin, begun } = self.begin_puts(places);
         let cell = || Mutation::Put(vec![PutCell::new("f", qualifier, Time::AfterNewest, bytes.clone())]);
         let rows = ROWS.iter().map(|row| (RowKey::from(*row), vec![cell()])).collect();
-        let many = ManyRows { table: table_name(table), rows, durability: Some(durability), origin: Origin(0) };
+        let many = ManyRows {
+            table: table_name(table),
+            rows,
+            durability: Some(durability),
+            origin: Origin(0),
+            keeps_files: false,
+        };
         let result = self.store.mutate_rows(many);
         log::trace!("put {number} in all rows of {table}: {result:?}");
         self.world.end(&begun, (table, begin), World::kept(durability), &result);
