@@ -316,10 +316,9 @@ impl Mover {
             |cell: &CellInfo| cell.deleted_at.is_none() && past_family_ttl(&family.rules, cell.timestamp, now);
         let Some((qualifier, cell)) = cells.iter().find(|(_, cell)| is_past(cell)) else { return Ok(()) };
         let text = format!(
-            "version {} of {}:{} is older than the TTL of family {} of table {}, and would be gone at once: it is left where \
+            "version {} of {} is older than the TTL of family {} of table {}, and would be gone at once: it is left where \
              it is; raise that TTL, or copy what is newest (cp) and delete the rest here",
             cell.timestamp.0,
-            to.family,
             qualifier.escape_ascii(),
             to.family,
             to.table

@@ -75,9 +75,9 @@ fn alter(session: &mut Session<'_>, arguments: &Arguments) -> Outcome<Value> {
         let mut namespace = catalogue.namespaces.get(&name).cloned().ok_or_else(|| missing(&name))?;
         for (name, value) in &changes {
             match value {
-                Some(value) => drop(namespace.properties.insert(name.clone(), value.clone())),
-                None => drop(namespace.properties.remove(name)),
-            }
+                Some(value) => namespace.properties.insert(name.clone(), value.clone()),
+                None => namespace.properties.remove(name),
+            };
         }
         Ok(CatalogueChange::AlterNamespace(namespace))
     })?;

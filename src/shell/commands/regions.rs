@@ -4,8 +4,6 @@ use super::change::change_splits;
 use super::{Command, meaningless};
 use crate::ErrorKind;
 use crate::backend::{RegionChange, RegionSwitch};
-use crate::model::declared::region::{set_splits, splits};
-use crate::model::{CatalogueChange, Origin};
 use crate::shell::arguments::Arguments;
 use crate::shell::eval::failure::{Failure, Outcome, refuse, table_name};
 use crate::shell::eval::value::Value;

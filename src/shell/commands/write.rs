@@ -4,16 +4,15 @@ use super::change::{change, change_splits};
 use super::tables::set_state;
 use super::{ColumnText, Command, check_families, row_key};
 use crate::model::{
-    Append, Catalogue, CatalogueChange, Cell, ColumnDelta, ColumnKey, DeleteKind, DeleteMarker, FileChange, Increment,
-    Mutation, Origin, PutCell, RowKey, RowMutations, Scan, TableName, TableState, Time, TimeRange, Timestamp,
-    Value as Bytes, parse_cell_ttl, to_string_binary,
+    Append, CatalogueChange, Cell, ColumnDelta, ColumnKey, DeleteKind, DeleteMarker, FileChange, Increment, Mutation,
+    Origin, PutCell, RowKey, RowMutations, Scan, TableName, TableState, Time, TimeRange, Timestamp, Value as Bytes,
+    parse_cell_ttl, to_string_binary,
 };
 use crate::shell::arguments::{Arguments, Options};
 use crate::shell::eval::convert::counter;
 use crate::shell::eval::failure::{Failure, Outcome, refuse};
 use crate::shell::eval::value::Value;
 use crate::shell::session::Session;
-use crate::{Error, ErrorKind};
 
 pub(super) fn find(name: &str) -> Option<Command> {
     Some(match name {
