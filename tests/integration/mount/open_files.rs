@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::fixture::{Fixture, errno, history, names, suffixed};
 
@@ -170,19 +170,6 @@ fn mount_a_rename_of_what_nobody_has_committed_keeps_its_time_and_mode() {
     assert_eq!((fs::metadata(&to).unwrap().modified().unwrap(), mode(&to)), (written, 0o600));
     drop(file);
     assert_eq!((fs::metadata(&to).unwrap().modified().unwrap(), mode(&to)), (written, 0o600));
-
-    let expired = both(&family.join("expired"));
-    expired.write_at(b"text", 0).unwrap();
-    expired.set_permissions(fs::Permissions::from_mode(0o640)).unwrap();
-    expired.sync_all().unwrap();
-    run(&fixture, "alter", &["t", "f,TTL=2"]);
-    expired.write_at(b"more", 4).unwrap();
-    let since = Instant::now();
-    while since.elapsed() < Duration::from_secs(3) {
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    fs::rename(family.join("expired"), family.join("moved")).unwrap();
-    assert_eq!(mode(&family.join("moved")), 0o640);
 }
 
 #[test]
