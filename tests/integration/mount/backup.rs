@@ -338,7 +338,7 @@ fn mount_a_table_of_the_history_is_removed_name_by_name_and_comes_back() {
 
 #[test]
 fn mount_a_backup_has_what_a_restored_table_was_given_since() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::empty();
     let table = history(&fixture).join("default/t");
     fs::create_dir_all(table.join(".schema/.table")).unwrap();
     fs::create_dir_all(table.join(".schema/f")).unwrap();
