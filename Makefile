@@ -46,6 +46,7 @@ setup-test:
 
 test: setup-test
 	cargo fmt --check
+	@cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null
 	cargo clippy --release --locked --all-targets -- -D warnings
 	env -u RUST_LOG cargo test --release --locked --no-fail-fast
 	SECONDS_EACH=$${FUZZ_SECONDS:-20} fuzz/run.sh

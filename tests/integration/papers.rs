@@ -29,6 +29,20 @@ fn papers_notice_names_every_library_that_is_linked_in() {
     assert!(read("LICENSE").contains("Apache License"));
 }
 
+/// The fuzz targets are a workspace of their own, whose lock file names the program's libraries once more.
+#[test]
+fn papers_lock_the_fuzz_targets_to_what_the_program_is_built_of() {
+    let manifest = read("Cargo.toml");
+    let linked = manifest.split("[dependencies]\n").nth(1).unwrap().split("\n[").next().unwrap();
+    let names = linked.lines().filter_map(|line| line.split_once(" = ")).map(|(name, _)| name);
+    let lock = read("fuzz/Cargo.lock");
+    let program = lock.split("[[package]]\n").find(|entry| entry.starts_with("name = \"cellfs\"\n")).unwrap();
+    for name in names {
+        let is_locked = program.contains(&format!(" \"{name}\"")) || program.contains(&format!(" \"{name} "));
+        assert!(is_locked, "run cargo metadata --manifest-path fuzz/Cargo.toml: its lock file lacks {name}");
+    }
+}
+
 /// What a page names of the repository is there.
 #[test]
 fn papers_name_only_what_there_is() {
