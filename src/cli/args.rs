@@ -168,7 +168,8 @@ pub enum Command {
     ///
     /// A cell, and what is too large for one step, go in parts; each part is at the one place or the other at every
     /// moment, or at both. A move that was interrupted goes on with --resume. The values of parts are copied, so the disk
-    /// needs room for them. Programs that have open in a mount what moves go on at its new name, as after mv(1).
+    /// needs room for them. What the family at the target would not keep, for its VERSIONS or its TTL, is not moved. Programs
+    /// that have open in a mount what moves go on at its new name, as after mv(1).
     Mv(MvArgs),
     /// Measure this machine, in about a minute: puts, gets, scans, and a mount beside plain files
     Bench(BenchArgs),

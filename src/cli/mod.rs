@@ -34,6 +34,7 @@ mod mount_options;
 mod moved_name;
 mod moving;
 mod moving_cluster;
+mod moving_rules;
 mod output;
 mod path;
 mod profile;

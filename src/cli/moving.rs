@@ -20,11 +20,10 @@ use crate::model::{
     TimeRange, Value,
 };
 use crate::tree::place::{FamilyPlace, Place, RowPlace, family_of};
-use crate::visibility::past_family_ttl;
 use crate::{Error, ErrorKind, Result};
 
 /// Versions that are looked at at once.
-const PAGE: usize = 2000;
+pub(super) const PAGE: usize = 2000;
 /// Times that a column is copied while others write it.
 pub(super) const TRIES: u32 = 100;
 /// Bytes of names and values that are copied at once; a single value may be larger,
@@ -207,7 +206,7 @@ impl Mover {
         Ok(())
     }
 
-    fn history(
+    pub(super) fn history(
         &self,
         of: &FamilyPlace,
         from: Option<&HistoryFrom>,
@@ -221,6 +220,7 @@ impl Mover {
         if self.is_cluster {
             return self.family_on_cluster(from, to);
         }
+        self.check_kept(from, to)?;
         let (mut at, mut open, mut moved) = (None, None::<Copied>, 0);
         loop {
             let page = self.history(from, at.as_ref(), PAGE)?;
@@ -252,6 +252,7 @@ impl Mover {
         if self.is_cluster {
             return self.cell_on_cluster(from, to);
         }
+        self.check_column_kept(from, to)?;
         let mut moved = 0;
         for _ in 0..TRIES {
             let (versions, last) = self.copy_column(from, to)?;
@@ -305,25 +306,6 @@ impl Mover {
             rest = later;
         }
         Ok(())
-    }
-
-    /// Refuses to move what the target's family would not keep for its TTL.
-    fn check_lives(&self, to: &FamilyPlace, cells: &[(Qualifier, CellInfo)]) -> Result<()> {
-        let (catalogue, now) = (self.backend.catalogue()?, self.backend.now());
-        let table = catalogue.tables.get(&to.table);
-        let Some(family) = table.and_then(|table| table.families.get(&to.family)) else { return Ok(()) };
-        let is_past =
-            |cell: &CellInfo| cell.deleted_at.is_none() && past_family_ttl(&family.rules, cell.timestamp, now);
-        let Some((qualifier, cell)) = cells.iter().find(|(_, cell)| is_past(cell)) else { return Ok(()) };
-        let text = format!(
-            "version {} of {} is older than the TTL of family {} of table {}, and would be gone at once: it is left where \
-             it is; raise that TTL, or copy what is newest (cp) and delete the rest here",
-            cell.timestamp.0,
-            qualifier.escape_ascii(),
-            to.family,
-            to.table
-        );
-        Err(Error::new(ErrorKind::Refused, text))
     }
 
     fn restored(&self, to: &FamilyPlace, qualifier: &Qualifier, cell: &CellInfo) -> Result<Mutation> {

@@ -116,6 +116,11 @@ pub fn past_family_ttl(family: &FamilyRules, timestamp: Timestamp, now: Timestam
     family.min_versions == 0 && timestamp.0 < oldest(family, now)
 }
 
+/// Whether the rules of a family may drop superseded versions that those of another keep.
+pub fn keeps_fewer(family: &FamilyRules, other: &FamilyRules) -> bool {
+    family.versions < other.versions || family.keep_versions_for_ms < other.keep_versions_for_ms
+}
+
 /// Whether the cell's own TTL has passed.
 fn cell_expired(cell: &StoredCell, now: Timestamp) -> bool {
     cell.tags.alive_until(cell.timestamp).is_some_and(|last| last < now.0)

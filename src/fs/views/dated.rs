@@ -21,6 +21,7 @@ const OUT: &str = "to have such names as they are, mount with at=plain; or use a
 /// What a program is told, the first time in a family, that makes `NAME@DIGITS` with few digits by open(2).
 /// Refused where the family would not keep that version, so that a copy cannot be lost.
 pub fn check_dated(fs: &Fs, dir: &NodeKey, key: &NodeKey, name: &[u8]) -> Result<Option<String>> {
+    check_masked(fs, key)?;
     let (View::Plain, Place::Family(_), Place::Version(column, timestamp)) = (key.view, &dir.place, &key.place) else {
         return Ok(None);
     };
@@ -30,7 +31,6 @@ pub fn check_dated(fs: &Fs, dir: &NodeKey, key: &NodeKey, name: &[u8]) -> Result
     }
     let name = String::from_utf8_lossy(name);
     let stem = &name[..name.len() - digits - 1];
-    check_masked(fs, key)?;
     let text = format!(
         "`{name}` is version {timestamp} of `{stem}`, listed in `{stem}@/` as long as the family keeps it; {OUT}"
     );

@@ -3,7 +3,8 @@
 use crate::backend::{Directory, Event};
 use crate::format::key;
 use crate::model::{
-    CellKind, DeleteKind, DeleteMarker, FamilySchema, Mutation, Origin, Tags, Time, Timestamp, Value, check_row,
+    CellKind, DeleteKind, DeleteMarker, FamilyRules, FamilySchema, Mutation, Origin, Qualifier, Tags, Time, Timestamp,
+    Value, check_row,
 };
 use crate::store::engine::values::INLINE;
 use crate::store::engine::{Engine, family};
@@ -14,7 +15,7 @@ use crate::store::plan::planner::{Lazily, Planner};
 use crate::store::secondary::constraint::Judged;
 use crate::store::space::backlog;
 use crate::store::write::apply;
-use crate::visibility::{FamilyReader, ReadRules, View, VisibleCell, past_family_ttl};
+use crate::visibility::{FamilyReader, ReadRules, View, VisibleCell, keeps_fewer, past_family_ttl};
 use crate::{Error, ErrorKind, Result};
 
 /// Most cells and most bytes of values that move in one step.
@@ -42,15 +43,14 @@ pub fn rename_directory(engine: &Engine, from: &Directory, to: &Directory, origi
     let mut cells = Vec::new();
     let mut markers = Vec::new();
     for name in names {
-        let (before, mut newest) = (cells.len(), None);
+        let (before, mut lives) = (cells.len(), Lives::default());
         let source = family(from_table, name)?;
         let target = family(to_table, to.family.as_ref().unwrap_or(name));
         for visible in everything(engine, &planner, source)? {
             // Not EXDEV: copying would end half-way.
             let target = target.as_ref().map_err(|e| Error::new(ErrorKind::NotPermitted, &*e.message))?;
-            if visible.deleted_at.is_none() && newest.as_ref() != Some(&visible.cell.qualifier) {
-                check_lives(&visible, target, now)?;
-                newest = Some(visible.cell.qualifier.clone());
+            if visible.deleted_at.is_none() {
+                lives.check(&visible, (&source.rules, &target.rules), now)?;
             }
             cells.push(RowCell { table: to_table, row: &to.row, cell: moved(visible, target, now) });
         }
@@ -93,14 +93,28 @@ fn everything(engine: &Engine, planner: &Planner<'_>, family: &FamilySchema) -> 
     Ok(found)
 }
 
-/// Of a file the version that it shows; in a family with a TTL that this is older than it would be gone at once.
-fn check_lives(newest: &VisibleCell, target: &FamilySchema, now: Timestamp) -> Result<()> {
-    if past_family_ttl(&target.rules, newest.cell.timestamp, now) {
-        return Err(cross(
-            "what is moved is older than the TTL of its family at the target, and would be gone at once",
-        ));
+/// The live versions of a column, newest first: all of them are to live at the target.
+#[derive(Default)]
+struct Lives {
+    column: Option<Qualifier>,
+    count: u32,
+}
+
+impl Lives {
+    fn check(&mut self, next: &VisibleCell, (from, to): (&FamilyRules, &FamilyRules), now: Timestamp) -> Result<()> {
+        if self.column.as_ref() != Some(&next.cell.qualifier) {
+            *self = Self { column: Some(next.cell.qualifier.clone()), count: 0 };
+        }
+        self.count += 1;
+        if past_family_ttl(to, next.cell.timestamp, now) {
+            let text = "what is moved is older than the TTL of its family at the target, and would be gone at once";
+            return Err(cross(text));
+        }
+        if self.count > to.versions && keeps_fewer(to, from) {
+            return Err(cross("a file has more versions than its family at the target keeps, and would lose them"));
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// In classic families a tombstone at the target would hide what arrives.
