@@ -66,6 +66,14 @@ pub fn undelete(args: &UndeleteArgs, json: bool) -> Result<Answer> {
     Ok(Answer::No)
 }
 
+/// What of that name is there now goes, and is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Present {
+    /// Only as long as it has nothing.
+    Empty,
+    Any,
+}
+
 struct Undelete {
     backend: Arc<dyn Backend>,
     at: Option<Timestamp>,
@@ -145,7 +153,7 @@ impl Undelete {
         if !self.is_kept(table, None)? {
             return Ok(());
         }
-        self.dropped(table, None)?;
+        self.dropped(table, None, Present::Empty)?;
         if self.list {
             return Ok(());
         }
@@ -209,8 +217,10 @@ impl Undelete {
     fn drop_back(&mut self, table: &TableName, family: Option<&str>) -> Result<()> {
         let catalogue = self.backend.catalogue()?;
         match (catalogue.tables.get(table), family) {
-            (None, _) => self.dropped(table, None),
-            (Some(_), Some(family)) if self.in_the_way(table, family)?.is_none() => self.dropped(table, Some(family)),
+            (None, _) => self.dropped(table, None, Present::Empty),
+            (Some(_), Some(family)) if self.in_the_way(table, family)?.is_none() => {
+                self.dropped(table, Some(family), Present::Empty)
+            }
             _ => Ok(()),
         }
     }
@@ -221,7 +231,7 @@ impl Undelete {
             return Ok(());
         }
         match self.in_the_way(table, family)? {
-            None => self.dropped(table, Some(family)),
+            None => self.dropped(table, Some(family), Present::Empty),
             Some(why) => Err(Error::new(ErrorKind::FamilyExists, stays(table, family, &why))),
         }
     }
@@ -260,7 +270,7 @@ impl Undelete {
         for name in self.kept_families(table)? {
             match self.in_the_way(table, &name)? {
                 Some(why) => super::complain(&stays(table, &name, &why)),
-                None => self.dropped(table, Some(&name))?,
+                None => self.dropped(table, Some(&name), Present::Empty)?,
             }
         }
         Ok(())
@@ -268,7 +278,7 @@ impl Undelete {
 
     /// As [`Undelete::families`], of a table that is back as of a time: a later family of a name is dropped again, and kept.
     fn families_of_then(&mut self, table: &TableName) -> Result<()> {
-        self.kept_families(table)?.iter().try_for_each(|name| self.dropped(table, Some(name)))
+        self.kept_families(table)?.iter().try_for_each(|name| self.dropped(table, Some(name), Present::Any))
     }
 
     /// Whether nothing of a table comes back, as a family of the time that is meant cannot: it is told.
@@ -315,7 +325,7 @@ impl Undelete {
         Ok(catalogue.dropped.iter().any(|dropped| is_it(dropped) && self.was_there(dropped)))
     }
 
-    fn dropped(&mut self, table: &TableName, family: Option<&str>) -> Result<()> {
+    fn dropped(&mut self, table: &TableName, family: Option<&str>, present: Present) -> Result<()> {
         if !self.is_kept(table, family)? {
             return Ok(());
         }
@@ -323,8 +333,9 @@ impl Undelete {
             return self.tell_dropped(table, family, None);
         }
         self.found += 1;
-        let (table, at) = (table.clone(), self.at);
-        let change = CatalogueChange::BringBack { table, family: family.map(str::to_owned), at };
+        let (name, at) = (table.clone(), self.at);
+        let change = CatalogueChange::BringBack { table: name, family: family.map(str::to_owned), at };
+        let change = if present == Present::Empty { change.if_empty(table, family) } else { change };
         self.backend.alter(change, Origin::default())
     }
 }

@@ -128,7 +128,7 @@ pub fn check_change(change: &CatalogueChange) -> Result<()> {
         | C::RestoreFamily { table, .. }
         | C::UnsetForRestore { table, .. } => check(table),
         C::RenameTable { from: one, to: other } | C::ExchangeTables { one, other } => check(one).and(check(other)),
-        C::At { change, .. } => check_change(change),
+        C::At { change, .. } | C::IfEmpty { change, .. } => check_change(change),
         C::CreateNamespace(_)
         | C::AlterNamespace(_)
         | C::DropNamespace { .. }

@@ -140,7 +140,8 @@ fn unmake(fs: &Fs, key: &NodeKey) -> Result<()> {
     match &key.place {
         Place::Namespace(name) => backend.alter(CatalogueChange::DropNamespace { name: name.to_string() }, origin),
         Place::Table(name) => {
-            backend.alter(CatalogueChange::SetTableAside { name: name.as_ref().clone() }, origin)?;
+            backend
+                .alter(CatalogueChange::SetTableAside { name: name.as_ref().clone() }.if_empty(name, None), origin)?;
             declare::forget_made(fs, name)
         }
         Place::Row(row) => made.remove_row(row).map(|_| ()),
@@ -195,7 +196,7 @@ fn drop_family(fs: &Fs, table: &TableName, family: &str, origin: Origin) -> Resu
         return Err(Error::new(ErrorKind::NotEmpty, text));
     }
     let change = CatalogueChange::SetFamilyAside { table: table.clone(), family: family.to_owned() };
-    backend.alter(change, origin)
+    backend.alter(if with_all { change } else { change.if_empty(table, Some(family)) }, origin)
 }
 
 /// The directory of versions is there as long as the column has a history; `rm -r` asks for it once it has removed them.

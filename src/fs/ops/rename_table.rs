@@ -96,7 +96,7 @@ fn set_aside(fs: &Fs, key: &NodeKey, table: &TableName, origin: Origin) -> Resul
     if !listing::page(&fs.tree, key, None, 1)?.is_empty() {
         return Err(Error::new(ErrorKind::NotEmpty, "the target table is not empty"));
     }
-    fs.tree.backend.alter(CatalogueChange::SetTableAside { name: table.clone() }, origin)
+    fs.tree.backend.alter(CatalogueChange::SetTableAside { name: table.clone() }.if_empty(table, None), origin)
 }
 
 fn bring_back(fs: &Fs, table: &TableName) -> Result<()> {

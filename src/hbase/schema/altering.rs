@@ -30,7 +30,10 @@ impl HBase {
             CatalogueChange::At { version, .. } if version != catalogue.version => {
                 Err(Error::new(ErrorKind::Overtaken, "another change of the schema came between; try again"))
             }
-            CatalogueChange::At { change, .. } => self.apply(catalogue, *change, origin),
+            // Regions are never without writers: that it was empty was looked at before.
+            CatalogueChange::At { change, .. } | CatalogueChange::IfEmpty { change, .. } => {
+                self.apply(catalogue, *change, origin)
+            }
             CatalogueChange::CreateNamespace(new) => {
                 check_namespace(&new.name)?;
                 self.cluster.create_namespace(schemas::namespace(&new))?;

@@ -330,12 +330,23 @@ pub enum CatalogueChange {
         version: u64,
         change: Box<CatalogueChange>,
     },
+    /// Only while the table, or the family of it, shows no cell, else refused as not empty: judged where nobody writes.
+    IfEmpty {
+        table: TableName,
+        family: Option<String>,
+        change: Box<CatalogueChange>,
+    },
 }
 
 impl CatalogueChange {
     /// See [`CatalogueChange::At`].
     pub fn at(self, version: u64) -> Self {
         Self::At { version, change: Box::new(self) }
+    }
+
+    /// See [`CatalogueChange::IfEmpty`].
+    pub fn if_empty(self, table: &TableName, family: Option<&str>) -> Self {
+        Self::IfEmpty { table: table.clone(), family: family.map(str::to_owned), change: Box::new(self) }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::emptied::Emptied;
 use super::events::{events_of, events_of_system};
 use super::index_states::take_over;
 use super::prove::{Proven, check_declared};
@@ -78,6 +79,7 @@ fn apply(catalogue: &mut Catalogue, change: CatalogueChange, origin: Origin, now
             }
             return apply(catalogue, *change, origin, now);
         }
+        CatalogueChange::IfEmpty { change, .. } => return apply(catalogue, *change, origin, now),
         CatalogueChange::Configure { setting, value } => catalogue.settings.change(&setting, value.as_deref())?,
     }
     catalogue.version += 1;
@@ -222,7 +224,7 @@ fn is_made(catalogue: &Catalogue, change: &CatalogueChange) -> bool {
             new.families.keys().any(|name| !old.families.contains_key(name))
                 || new.indexes.keys().any(|name| !old.indexes.contains_key(name))
         }),
-        CatalogueChange::At { change, .. } => is_made(catalogue, change),
+        CatalogueChange::At { change, .. } | CatalogueChange::IfEmpty { change, .. } => is_made(catalogue, change),
         _ => false,
     }
 }
@@ -234,10 +236,12 @@ pub fn alter(engine: &Engine, change: CatalogueChange, origin: Origin) -> Result
         room::check_reserve(engine, 0)?;
     }
     let proven = prove::prove(engine, &change)?;
-    let changed = change_catalogue(engine, |catalogue, now| {
+    let emptied = Emptied::of(&change);
+    let apply = |catalogue: &mut Catalogue, now: Timestamp| {
         Proven::covers(proven.as_ref(), catalogue, &change)?;
-        apply(catalogue, change, origin, now)
-    });
+        Ok((apply(catalogue, change, origin, now)?, Vec::new()))
+    };
+    let changed = change_where(engine, |before| emptied.check(engine, before), apply);
     changed.map_err(|e| room::told_full(engine, e))
 }
 
@@ -252,6 +256,15 @@ pub fn change_catalogue(
 /// As [`change_catalogue`], with other parts of the same edit.
 pub fn change_with(
     engine: &Engine,
+    change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<(Vec<Event>, Vec<Item>)>,
+) -> Result<()> {
+    change_where(engine, |_| Ok(()), change)
+}
+
+/// As [`change_with`], where `check` takes the catalogue of before, when nobody writes.
+fn change_where(
+    engine: &Engine,
+    check: impl FnOnce(&Catalogue) -> Result<()>,
     change: impl FnOnce(&mut Catalogue, Timestamp) -> Result<(Vec<Event>, Vec<Item>)>,
 ) -> Result<()> {
     let events = {
@@ -269,6 +282,7 @@ pub fn change_with(
         // Order: those that write by the old one are done before the answer; and before the journal is locked, which
         // they may need for a file of large values.
         let _writers = is_awaited.then(|| engine.turns.declare());
+        check(&before)?;
         let told = events_of_system(&before, &catalogue);
         let changed = edits::commit(
             engine,

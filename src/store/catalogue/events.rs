@@ -44,7 +44,9 @@ pub fn events_of(catalogue: &Catalogue, change: &CatalogueChange, origin: Origin
             }
             events
         }
-        CatalogueChange::At { change, .. } => events_of(catalogue, change, origin),
+        CatalogueChange::At { change, .. } | CatalogueChange::IfEmpty { change, .. } => {
+            events_of(catalogue, change, origin)
+        }
         CatalogueChange::SetAttributeTime { .. }
         | CatalogueChange::ForgetDropped
         | CatalogueChange::ForgetTable { .. }

@@ -4,6 +4,7 @@ pub(super) mod attribute_times;
 pub(super) mod change;
 pub(super) mod complete;
 pub(super) mod dropped;
+mod emptied;
 pub(super) mod events;
 pub(super) mod index_states;
 pub(super) mod prove;

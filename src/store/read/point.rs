@@ -304,6 +304,19 @@ pub fn list_rows(engine: &Engine, listing: &RowListing) -> Result<KeyList> {
     }
 }
 
+/// Whether a family of a table shows a cell.
+pub fn has_rows(engine: &Engine, table: &TableSchema) -> Result<bool> {
+    let (before, time_range, which) = (Vec::new(), TimeRange::ALL, Versions::Live);
+    let listing = RowListing { table: table.name.clone(), after: None, before, time_range, which, limit: 1 };
+    let (mut after, mut rows) = (None::<RowKey>, KeyList::with_capacity(1));
+    loop {
+        after = walk_rows(engine, table, after.as_deref(), &listing, &mut rows)?;
+        if !rows.is_empty() || after.is_none() {
+            return Ok(!rows.is_empty());
+        }
+    }
+}
+
 /// Lists with one view; the last row that was looked at, if there may be more.
 fn walk_rows(
     engine: &Engine,

@@ -1,6 +1,7 @@
 //! Families and tables that are dropped and kept for a while.
 
 use super::*;
+use crate::env::sync::{self, Limits, simulate};
 use crate::store::jobs::compact;
 
 const DAY: i64 = 86_400_000;
@@ -93,4 +94,39 @@ fn a_renamed_namespace_takes_everything_with_it() {
     assert!(catalogue.times.keys().any(|key| key.owner == AttributeOwner::Namespace("b".into())));
     let names: Vec<_> = catalogue.user_tables().map(|table| table.name.clone()).collect();
     assert_eq!(names, [of("b", "dropped"), of("b", "kept")]);
+}
+
+/// Whoever drops what is empty, or takes its name for what was there before, drops nothing that was told to be stored.
+#[test]
+fn what_is_written_while_an_empty_table_goes_is_refused_or_keeps_it() {
+    let changes = [
+        |_| CatalogueChange::SetTableAside { name: table() }.if_empty(&table(), None),
+        |_| CatalogueChange::SetFamilyAside { table: table(), family: "f".into() }.if_empty(&table(), Some("f")),
+        |at| CatalogueChange::BringBack { table: table(), family: None, at }.if_empty(&table(), None),
+    ];
+    for (seed, change) in (0..60).zip(changes.into_iter().cycle()) {
+        let simulated = simulate(seed, Limits { steps: 1_000_000 }, move || {
+            let env = SimEnv::new();
+            let store = Arc::new(open(&env));
+            create(&store, FILES);
+            put(&store, "before", "q", b"1");
+            let at = store.now();
+            env.advance(10);
+            store.alter(CatalogueChange::SetCellsAside { name: table() }, Origin(0)).unwrap();
+            let other = Arc::clone(&store);
+            let writer = sync::spawn("writer", move || {
+                let cell = put_cell("q", b"2", Time::AfterNewest);
+                mutate(&other, "r", Mutation::Put(vec![cell]), Durability::SyncWal)
+            });
+            let changed = store.alter(change(Some(at)), Origin(0));
+            let put = writer.unwrap().join().unwrap();
+            let is_there = || store.catalogue().unwrap().tables.contains_key(&table());
+            assert!(put.is_err() || is_there() && value(&store, "r", "q").is_some(), "{seed}: {changed:?}");
+            match changed {
+                Ok(()) => {}
+                Err(e) => assert_eq!(e.kind, ErrorKind::NotEmpty),
+            }
+        });
+        simulated.unwrap_or_else(|failure| panic!("{seed}: {}", failure.text));
+    }
 }
