@@ -163,7 +163,7 @@ pub fn undrop_family(catalogue: &mut Catalogue, (table, name): (&TableName, &str
     if let DroppedThing::Family(_, mut family) = what {
         family.come_back(at, now);
         schema.families.insert(name.to_owned(), family);
-        family_is_back(&mut schema, name);
+        family_is_back(catalogue, &mut schema, name);
     }
     insert_table(catalogue, schema)
 }

@@ -54,13 +54,18 @@ pub fn index_with(catalogue: &mut Catalogue, entries: FamilyId) -> Option<&mut I
     indexes.into_iter().find(|index| index.entries.id == entries)
 }
 
-/// Cells of a family come back, perhaps without their entries: the indexes that are of it are built anew.
-pub fn family_is_back(table: &mut TableSchema, family: &str) {
-    for index in table.indexes.values_mut() {
-        if index.columns.iter().any(|column| column.family == family) {
-            index.state = IndexState::Building;
-        }
+/// Cells of a family come back, perhaps without their entries: the indexes that are of it are built anew, with entries
+/// that nobody has begun who looked at the table without them.
+pub fn family_is_back(catalogue: &mut Catalogue, table: &mut TableSchema, family: &str) {
+    let is_of = |index: &IndexSchema| index.columns.iter().any(|column| column.family == family);
+    for index in table.indexes.values_mut().filter(|index| is_of(index)) {
+        build_anew(catalogue, index);
     }
+}
+
+fn build_anew(catalogue: &mut Catalogue, index: &mut IndexSchema) {
+    index.entries.id = new_family_id(catalogue);
+    index.state = IndexState::Building;
 }
 
 /// Of what a snapshot declares: only entries are believed that are those of an index that is complete now. Whatever
@@ -72,8 +77,5 @@ pub fn doubt_others(table: &mut TableSchema, complete: &BTreeSet<FamilyId>) {
 }
 
 pub fn renew(catalogue: &mut Catalogue, table: &mut TableSchema) {
-    for index in table.indexes.values_mut() {
-        index.entries.id = new_family_id(catalogue);
-        index.state = IndexState::Building;
-    }
+    table.indexes.values_mut().for_each(|index| build_anew(catalogue, index));
 }

@@ -143,3 +143,31 @@ fn a_build_that_was_stopped_goes_on_at_the_open() {
     });
     simulated.unwrap_or_else(|failure| panic!("{}", failure.text));
 }
+
+/// Who builds has looked at the family of that name which another takes the place of meanwhile.
+#[test]
+fn entries_of_a_family_that_comes_back_while_they_are_made_are_all_there() {
+    for seed in 0..20 {
+        let simulated = simulate(seed, Limits { steps: 3_000_000 }, || {
+            let env = SimEnv::new();
+            let store = Arc::new(filled(&env).0);
+            let at = store.now();
+            env.advance(10);
+            let with = store.catalogue().unwrap().tables[&table()].clone();
+            let mut without = with.clone();
+            without.families.clear();
+            for schema in [without, with] {
+                store.alter(CatalogueChange::AlterTable(schema), Origin(0)).unwrap();
+            }
+            declare(&store, Some(index("f:q"))).unwrap();
+            let other = Arc::clone(&store);
+            let builder = sync::spawn("builder", move || build::build_indexes(&other.engine)).unwrap();
+            let back = CatalogueChange::BringBack { table: table(), family: Some("f".into()), at: Some(at) };
+            store.alter(back, Origin(0)).unwrap();
+            builder.join().unwrap().unwrap();
+            build::build_indexes(&store.engine).unwrap();
+            expect(&store);
+        });
+        simulated.unwrap_or_else(|failure| panic!("{seed}: {}", failure.text));
+    }
+}
