@@ -127,6 +127,9 @@ elif [[ $mnt =~ /cellfs-backup\.([0-9]+)\.[^/]*$ ]] && ! is_run "${BASH_REMATCH[
   # A run that was killed has left it.
   own_mount=$mnt
 fi
+case $(cellfs status --json "$store") in
+*'"no_xattr":true'*) fail "$mnt is mounted with noxattr, so that TTLs would be missing: mount $store without, or unmount it meanwhile" ;;
+esac
 
 cellfs snapshot list --json "$store" | sed -n 's/^{.*"snapshot":"\([^"]*\)".*/\1/p' | while read -r name; do
   pid=$(pid_in "$name") || continue

@@ -38,6 +38,7 @@ pub fn status(args: &StoreArgs, json: bool) -> Result<Answer> {
         object["store"] = json_bytes(directory.as_os_str().as_bytes());
         object["mount_point"] = json!(mounted.mount_point.as_deref().map(json_bytes));
         object["pid"] = json!(mounted.pid);
+        object["no_xattr"] = json!(mounted.no_xattr);
         output.json(&object)?;
         output.finish()?;
         return Ok(answer);
@@ -84,15 +85,17 @@ struct Mounted {
     text: String,
     mount_point: Option<Vec<u8>>,
     pid: Option<u32>,
+    /// Without extended attributes, which a backup needs.
+    no_xattr: bool,
 }
 
 impl Mounted {
     fn of(asked: &Path, directory: &Path, daemon: Option<&Client>) -> Result<Self> {
         if let Some(daemon) = daemon {
-            let Hello { mount_point, pid, .. } = daemon.hello().clone();
+            let Hello { mount_point, pid, no_xattr, .. } = daemon.hello().clone();
             let by = || format!("mounted at {} by pid {pid}", daemon.hello().shown_mount_point());
             let text = left_behind(directory, daemon).unwrap_or_else(by);
-            return Ok(Self { text, mount_point, pid: Some(pid) });
+            return Ok(Self { text, mount_point, pid: Some(pid), no_xattr });
         }
         let is_cluster = locate::is_cluster(directory);
         if let Some(mount) = locate::mount_around(&locate::absolute(asked)?)?
@@ -100,7 +103,7 @@ impl Mounted {
         {
             let at = mount.mount_point.display();
             let text = format!("the daemon of the mount at {at} has ended: mount there again, or `cellfs umount {at}`");
-            return Ok(Self { text, mount_point: None, pid: None });
+            return Ok(Self { text, mount_point: None, pid: None, no_xattr: false });
         }
         // On a read-only filesystem there is no socket to ask at, and any number of mounts may read.
         let points = match !is_cluster && Store::is_read_only(directory)? {
@@ -113,7 +116,8 @@ impl Mounted {
             true => "not mounted".to_owned(),
             false => format!("mounted at {}", shown.join(" and at ")),
         };
-        Ok(Self { text, mount_point: points.last().map(|point| point.as_os_str().as_bytes().to_vec()), pid: None })
+        let mount_point = points.last().map(|point| point.as_os_str().as_bytes().to_vec());
+        Ok(Self { text, mount_point, pid: None, no_xattr: false })
     }
 }
 

@@ -201,6 +201,7 @@ mod tests {
             pid: 1,
             mount_point: Some(Vec::new()),
             read_only: false,
+            no_xattr: false,
             value_limit: 0,
             now: crate::model::Timestamp(0),
             hash_key: [0; 16],

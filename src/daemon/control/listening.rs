@@ -1,6 +1,7 @@
 //! Listening at the control socket: one thread a connection, a bounded number of them.
 
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, lchown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -87,7 +88,8 @@ impl Listening {
 /// Begins to listen. Must be called by the holder of the store's lock: it replaces a stale socket.
 pub fn listen(store: &Path, control: Control, confinement: Option<Confinement>) -> Result<Listening> {
     let what = || format!("listen on {}", store.join(SOCKET).display());
-    let (_directory, address) = socket_address(store)?;
+    let (directory, address) = socket_address(store)?;
+    let owner = directory.metadata().map_err(|e| Error::io(what(), &e))?;
     match std::fs::remove_file(&address) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(what(), &e)),
         _ => {}
@@ -97,16 +99,20 @@ pub fn listen(store: &Path, control: Control, confinement: Option<Confinement>) 
     // Not by `set_permissions`, which would follow a link that has come in its place.
     let (own, here) = (Mode::S_IRUSR | Mode::S_IWUSR, FchmodatFlags::NoFollowSymlink);
     fchmodat(AT_FDCWD, &address, own, here).map_err(|e| Error::io(what(), &e.into()))?;
+    if owner.uid() != nix::unistd::geteuid().as_raw() {
+        // Root serves the store of another, who is to come in as well, and after a kill(1) of this process.
+        lchown(&address, Some(owner.uid()), Some(owner.gid())).map_err(|e| Error::io(what(), &e))?;
+    }
     let thread = std::thread::Builder::new().name("control".into());
     let (crowd, doors): (Arc<Mutex<Crowd>>, Arc<Doors>) = Default::default();
-    let (requests, store) = (Arc::clone(&control.requests), store.to_owned());
+    let (requests, store, owner) = (Arc::clone(&control.requests), store.to_owned(), owner.uid());
     let accepting = (Arc::clone(&listener), Arc::clone(&crowd), Arc::clone(&doors));
     let serve = move || {
         if let Some(confinement) = confinement {
             confinement.enter();
         }
         let (listener, crowd, doors) = accepting;
-        accept(&listener, &Arc::new(control), &crowd, &doors);
+        accept(&listener, (&Arc::new(control), owner), &crowd, &doors);
     };
     let acceptor = thread.spawn(serve).map_err(|e| Error::io(what(), &e))?;
     Ok(Listening { store, listener, acceptor, crowd, requests, doors })
@@ -120,7 +126,9 @@ pub fn remove(store: &Path) {
     }
 }
 
-fn accept(listener: &UnixListener, control: &Arc<Control>, crowd: &Arc<Mutex<Crowd>>, doors: &Doors) {
+/// Lets in the owner of the store, root, and who this process is of.
+fn accept(listener: &UnixListener, (control, owner): (&Arc<Control>, u32), crowd: &Arc<Mutex<Crowd>>, doors: &Doors) {
+    let allowed = [owner, nix::unistd::geteuid().as_raw(), 0];
     for stream in listener.incoming() {
         let stream = match stream {
             Ok(stream) => stream,
@@ -132,7 +140,7 @@ fn accept(listener: &UnixListener, control: &Arc<Control>, crowd: &Arc<Mutex<Cro
                 continue;
             }
         };
-        if !is_owner(&stream) {
+        if !getsockopt(&stream, PeerCredentials).is_ok_and(|peer| allowed.contains(&peer.uid())) {
             refuse(stream, "the store belongs to another user; ask as its owner or as root");
             continue;
         }
@@ -169,11 +177,6 @@ fn place_for(stream: &UnixStream, crowd: &Arc<Mutex<Crowd>>) -> Result<Place> {
     }
     let text = "the daemon has too many connections, all at work; end a command that uses the store";
     Err(Error::new(ErrorKind::TooMany, text))
-}
-
-fn is_owner(stream: &UnixStream) -> bool {
-    let own = nix::unistd::geteuid().as_raw();
-    getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
 }
 
 fn refuse(mut stream: UnixStream, text: &str) {

@@ -151,6 +151,8 @@ pub struct Hello {
     pub mount_point: Option<Vec<u8>>,
     /// Mounted with the option `ro`.
     pub read_only: bool,
+    /// Mounted with the option `noxattr`.
+    pub no_xattr: bool,
     pub value_limit: u64,
     pub now: Timestamp,
     pub hash_key: [u8; 16],

@@ -318,6 +318,7 @@ fn hello(control: &Control) -> Hello {
         pid: std::process::id(),
         mount_point: mount.map(|mount| mount.point.as_os_str().as_bytes().to_vec()),
         read_only: mount.is_some_and(|mount| mount.read_only),
+        no_xattr: mount.is_some_and(|mount| mount.fs.options().no_xattr),
         value_limit: control.backend.value_limit(),
         now: control.backend.now(),
         hash_key: control.backend.hash_key(),
