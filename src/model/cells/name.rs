@@ -11,6 +11,9 @@ use crate::{Error, ErrorKind, Result};
 /// Longest row key in bytes (HBase: HConstants.MAX_ROW_LENGTH).
 pub const MAX_ROW_BYTES: usize = 32_767;
 
+/// Longest name of a namespace or table in bytes.
+const DIRECTORY_NAME_MAX: usize = 255;
+
 /// A row key: 1 to 32,767 arbitrary bytes.
 pub type RowKey = Vec<u8>;
 /// A qualifier: any bytes, may be empty.
@@ -74,11 +77,21 @@ impl fmt::Display for TableName {
     }
 }
 
+/// Both are names of directories: HBase cannot make one that is longer, and the tree has none.
+fn check_len(what: &str, name: &str) -> Result<()> {
+    if name.len() > DIRECTORY_NAME_MAX {
+        let text = format!("{what} has {} bytes, and may have {DIRECTORY_NAME_MAX} at most: {name}", name.len());
+        return Err(illegal(text));
+    }
+    Ok(())
+}
+
 /// Refuses what HBase refuses as a namespace name.
 pub fn check_namespace(name: &str) -> Result<()> {
     if name.is_empty() {
         return Err(illegal("Namespace name must not be empty".into()));
     }
+    check_len("Namespace name", name)?;
     for (at, c) in name.chars().enumerate() {
         if !c.is_alphanumeric() && c != '_' {
             return Err(illegal(format!(
@@ -94,6 +107,7 @@ fn check_table_part(name: &str) -> Result<()> {
     if name.is_empty() {
         return Err(illegal("Table qualifier must not be empty".into()));
     }
+    check_len("Table qualifier", name)?;
     if name.starts_with(['-', '.']) {
         return Err(illegal(format!(
             "Illegal first character <{}> at 0. User-space table qualifiers can only start with 'alphanumeric \
@@ -159,4 +173,18 @@ pub struct ColumnKey {
     pub row: RowKey,
     pub family: String,
     pub qualifier: Qualifier,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_directories_have_at_most_255_bytes() {
+        let (most, longer) = ("a".repeat(255), "a".repeat(256));
+        assert!(TableName::new(&most, &most).is_ok());
+        for (namespace, name) in [("n", &*longer), (&*longer, "t"), ("n", &*"\u{e9}".repeat(128))] {
+            assert!(TableName::new(namespace, name).unwrap_err().message.contains("255 at most"));
+        }
+    }
 }

@@ -40,6 +40,8 @@ pub fn target(dir: &SchemaPlace, name: &[u8]) -> Result<SchemaPlace> {
         SchemaPlace::Constraints(..) | SchemaPlace::Constraint(..) => {
             schema_constraint::target(dir, &name)?.unwrap_or_else(|| scratch(name))
         }
+        // No family has such a name.
+        SchemaPlace::Table(_) if text.starts_with('.') => scratch(name),
         SchemaPlace::Table(table) => {
             crate::model::check_family(text)?;
             SchemaPlace::Family(table.clone(), name)
