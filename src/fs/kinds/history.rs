@@ -13,7 +13,7 @@ use crate::fs::kinds::declare;
 use crate::fs::kinds::judge::wrong_key;
 use crate::fs::nodes::node::Node;
 use crate::fs::requests::writable;
-use crate::fs::session::{commit, moving};
+use crate::fs::session::{commit, moving, write};
 use crate::fs::shown::{access, known};
 use crate::model::{
     AttributeChange, CatalogueChange, CellInfo, ColumnKey, FileAttributes, Mutation, Origin, PutCell, TableName, Time,
@@ -122,7 +122,8 @@ pub fn rename_in_history(fs: &Fs, from: &NodeKey, to: &NodeKey, mode: RenameMode
         place => {
             let version = version_of(place);
             let version = version.ok_or_else(|| not_permitted("a scratch file becomes a version or a key file"))?;
-            cell = Some(restore(fs, version, &meta, &mut content, fs.nodes.number(to))?);
+            let restored = || restore(fs, version, &meta, &mut content, fs.nodes.number(to));
+            cell = Some(write::holding(fs, to, restored)?);
         }
     }
     fs.scratch.remove(source)?;
@@ -216,18 +217,26 @@ pub fn key_arrived(fs: &Fs, place: &Place) -> Result<()> {
     }
 }
 
-fn key_of_scratch(fs: &Fs, scratch: &ScratchPlace, level: Level, name: &[u8], limit: usize) -> Result<Option<Vec<u8>>> {
+/// The key that was written, whose name is shortened to one of `limits` here.
+fn key_of_scratch(
+    fs: &Fs,
+    scratch: &ScratchPlace,
+    level: Level,
+    name: &[u8],
+    limits: &[usize],
+) -> Result<Option<Vec<u8>>> {
     let Some((_, mut content)) = fs.scratch.read(scratch)? else { return Ok(None) };
     let bytes = key_bytes(&mut content)?;
     // Nothing yet is no key: a shell's FLUSH comes before its WRITE.
     if bytes.is_empty() {
         return Ok(None);
     }
-    if Spelling::default().file_name(level, &bytes, limit) == name { Ok(Some(bytes)) } else { Err(wrong_key()) }
+    let is_its = |limit: &usize| Spelling::default().file_name(level, &bytes, *limit) == name;
+    if limits.iter().any(is_its) { Ok(Some(bytes)) } else { Err(wrong_key()) }
 }
 
 fn new_column_key(fs: &Fs, scratch: &ScratchPlace, family: &FamilyPlace, stem: &[u8]) -> Result<()> {
-    let Some(key) = key_of_scratch(fs, scratch, Level::Qualifier, stem, STEM_MAX)? else { return Ok(()) };
+    let Some(key) = key_of_scratch(fs, scratch, Level::Qualifier, stem, &[STEM_MAX, NAME_MAX])? else { return Ok(()) };
     fs.scratch.remove(scratch)?;
     let column = Arc::new(family.column(key.clone()));
     rekey(fs, &Place::Scratch(Arc::new(scratch.clone())), Place::KeyFile(column));
@@ -247,7 +256,7 @@ fn column_key(fs: &Fs, family: &FamilyPlace, key: &[u8]) -> Result<()> {
 
 /// The key of a row is known now: what waited below its name goes to its place.
 fn new_row_key(fs: &Fs, scratch: &ScratchPlace, waiting: &WaitingPlace) -> Result<()> {
-    let Some(key) = key_of_scratch(fs, scratch, Level::Row, &waiting.name, NAME_MAX)? else { return Ok(()) };
+    let Some(key) = key_of_scratch(fs, scratch, Level::Row, &waiting.name, &[NAME_MAX])? else { return Ok(()) };
     crate::model::check_row(&key)?;
     let row = RowPlace { table: waiting.table.clone(), row: key };
     fs.scratch.remove(scratch)?;

@@ -61,9 +61,9 @@ fn unlink_key(fs: &Fs, key: &NodeKey, name: &[u8]) -> Result<()> {
         Place::Version(column, timestamp) => {
             let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
             let kind = DeleteKind::Version { family, qualifier };
-            hold_open(fs, key)?;
             // Already gone is no error: the name was there when it was looked up.
-            commit::delete(fs, column, kind, Time::At(*timestamp), false, fs.nodes.number(key))?;
+            let delete = || commit::delete(fs, column, kind, Time::At(*timestamp), false, fs.nodes.number(key));
+            write::holding(fs, key, delete)?;
             lose_name(fs, fs.nodes.find(key));
             kernel::drop_attributes(fs, column);
             Ok(())
@@ -71,8 +71,7 @@ fn unlink_key(fs: &Fs, key: &NodeKey, name: &[u8]) -> Result<()> {
         Place::Ended(column, timestamp, _) => {
             // An emptied directory stays until it is removed, as everywhere.
             fs.tree.restored.add_family(&family_of(column))?;
-            hold_open(fs, key)?;
-            history::purge_version(fs, key, column, *timestamp)?;
+            write::holding(fs, key, || history::purge_version(fs, key, column, *timestamp))?;
             lose_name(fs, fs.nodes.find(key));
             Ok(())
         }
@@ -84,15 +83,6 @@ fn unlink_key(fs: &Fs, key: &NodeKey, name: &[u8]) -> Result<()> {
         }
         Place::Schema(place) => unlink_schema(fs, key, place),
         _ => Err(not_permitted("a generated entry cannot be removed")),
-    }
-}
-
-/// An open file stays readable after its name is gone; one that is not stored any more is as it is.
-fn hold_open(fs: &Fs, key: &NodeKey) -> Result<()> {
-    let Some(node) = fs.nodes.find(key).filter(|node| node.opens() > 0) else { return Ok(()) };
-    match write::session(fs, &node, &mut node.state()) {
-        Err(e) if e.kind != ErrorKind::NotFound => Err(e),
-        _ => Ok(()),
     }
 }
 

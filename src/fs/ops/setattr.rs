@@ -22,7 +22,7 @@ use crate::fs::shown::access;
 use crate::fs::shown::access::without_privileges;
 use crate::fs::shown::attr::Attr;
 use crate::fs::shown::kernel;
-use crate::model::{AttributeChange, CatalogueChange, CellInfo, FileChange, FileTime, Origin};
+use crate::model::{AttributeChange, CatalogueChange, FileChange, FileTime, Origin};
 use crate::tree::facts;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
 use crate::tree::schema::texts as schema;
@@ -225,8 +225,7 @@ fn set_kept(fs: &Fs, node: &Arc<Node>, change: FileChange) -> Result<()> {
     let cell = told::current(fs, node, &mut state)?.ok_or_else(gone)?;
     let change = AttributeChange { file: change, ttl_ms: None };
     let changed = history::set_version_attributes(fs, &node.key(), &cell, &change, Origin(node.ino))?;
-    let version = |cell: &CellInfo| (cell.timestamp, cell.seq);
-    moving::follow(&moving::files_of(fs, node), &[], (Some(version(&cell)), version(&changed)));
+    moving::follow_change(fs, node, &cell, &changed);
     state.cell = Some(Box::new(changed));
     drop(state);
     if let Place::Version(column, _) = &node.key().place {

@@ -4,14 +4,12 @@ use crate::fs::base::Fs;
 use crate::fs::kinds::history;
 use crate::fs::nodes::node::Node;
 use crate::fs::requests::writable;
-use crate::fs::session::commit;
-use crate::fs::session::told;
+use crate::fs::session::{moving, told};
 use crate::fs::shown::kernel;
 use crate::model::{AttributeChange, Origin, parse_cell_ttl};
 use crate::tree::path::name_of;
 use crate::tree::place::{NodeKey, Place, SchemaPlace};
 use crate::tree::schema::texts as schema;
-use crate::tree::view::View;
 use crate::{Error, ErrorKind, Result};
 
 const TTL: &str = "user.cellfs.ttl";
@@ -107,21 +105,16 @@ fn set_ttl(fs: &Fs, ino: u64, ttl_ms: Option<u64>) -> Result<()> {
     if set_pending_ttl(fs, &node, &key, ttl_ms)? {
         return Ok(());
     }
-    if node.state().unlinked {
+    let mut state = node.state();
+    if state.unlinked {
         // What is stored is not this file any more.
-        if let Some(session) = &mut node.state().session {
-            session.ttl_ms = Some(ttl_ms);
-        }
         return Ok(());
     }
-    for file in fs.handles.files().into_iter().filter(|file| file.node.ino == ino) {
-        commit::commit(fs, &file, &mut node.state())?;
-    }
-    let mut state = node.state();
     let gone = || Error::new(ErrorKind::NotPermitted, "only cells have a TTL");
     let cell = told::current(fs, &node, &mut state)?.ok_or_else(gone)?;
     let change = AttributeChange { ttl_ms: Some(ttl_ms), ..AttributeChange::default() };
     let done = history::set_version_attributes(fs, &key, &cell, &change, Origin::default())?;
+    moving::follow_change(fs, &node, &cell, &done);
     state.cell = Some(Box::new(done));
     // The kernel keeps the name for as long as it was told before.
     kernel::invalidate_name(fs, &key);
@@ -139,11 +132,8 @@ fn pending_ttl(fs: &Fs, node: &Node, key: &NodeKey) -> Result<Option<Option<u64>
     }
 }
 
-/// In the history a TTL goes with the commit of the bytes that are being written; true if it does.
+/// A TTL goes with the commit of the bytes that are being written, and is of a file without a name; true if it is done.
 fn set_pending_ttl(fs: &Fs, node: &Node, key: &NodeKey, ttl_ms: Option<u64>) -> Result<bool> {
-    if key.view != View::History {
-        return Ok(false);
-    }
     let mut state = node.state();
     let unlinked = state.unlinked;
     if let Some(session) = &mut state.session {

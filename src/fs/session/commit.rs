@@ -220,9 +220,9 @@ pub fn commit_last(fs: &Fs, file: &Arc<FileHandle>, state: &mut NodeState) -> Re
 pub fn give_up(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) {
     let Some(session) = &mut state.session else { return };
     session.dirty_handles = session.dirty_handles.saturating_sub(1);
-    let set = session.file;
+    let set = AttributeChange { file: session.file, ttl_ms: session.ttl_ms };
     if session.dirty_handles == 0
-        && !set.is_empty()
+        && set != AttributeChange::default()
         && state.cell.is_some()
         && let Err(e) = keep_what_was_set(fs, node, state, set)
     {
@@ -231,11 +231,10 @@ pub fn give_up(fs: &Fs, node: &Arc<Node>, state: &mut NodeState) {
     state.end_idle_session();
 }
 
-fn keep_what_was_set(fs: &Fs, node: &Arc<Node>, state: &mut NodeState, file: FileChange) -> Result<()> {
+fn keep_what_was_set(fs: &Fs, node: &Arc<Node>, state: &mut NodeState, change: AttributeChange) -> Result<()> {
     let (Some(cell), false) = (told::current(fs, node, state)?, state.unlinked) else { return Ok(()) };
     let key = node.key();
     let Some(column) = key.place.column() else { return Ok(()) };
-    let change = AttributeChange { file, ttl_ms: None };
     let changed = fs.tree.backend.set_attributes(column, &cell, &change, Origin(node.ino))?;
     state.cell = Some(Box::new(changed));
     Ok(())

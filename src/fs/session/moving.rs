@@ -184,3 +184,9 @@ pub fn follow(
         }
     }
 }
+
+/// As [`follow`], where the version was put again with something else beside its bytes.
+pub fn follow_change(fs: &Fs, node: &Arc<Node>, before: &CellInfo, changed: &CellInfo) {
+    let version = |cell: &CellInfo| (cell.timestamp, cell.seq);
+    follow(&files_of(fs, node), &[], (Some(version(before)), version(changed)));
+}

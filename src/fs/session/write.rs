@@ -9,7 +9,7 @@ use crate::fs::nodes::node::{Node, NodeState};
 use crate::fs::session::told::gone;
 use crate::fs::session::{load, told};
 use crate::model::{FileTime, Time};
-use crate::tree::place::Place;
+use crate::tree::place::{NodeKey, Place};
 use crate::{Error, ErrorKind, Result};
 
 /// The node's write session, begun with the bytes of the current version.
@@ -41,6 +41,16 @@ pub fn session<'a>(fs: &Fs, node: &Arc<Node>, state: &'a mut NodeState) -> Resul
         }
     }
     state.session.as_deref_mut().ok_or_else(|| Error::new(ErrorKind::Io, "the write session vanished"))
+}
+
+/// Who has a file open reads it on when its name goes by `go`; one that is not stored any more is as it is.
+pub fn holding<T>(fs: &Fs, key: &NodeKey, go: impl FnOnce() -> Result<T>) -> Result<T> {
+    let Some(node) = fs.nodes.find(key).filter(|node| node.opens() > 0) else { return go() };
+    match session(fs, &node, &mut node.state()) {
+        Err(e) if e.kind != ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    go().inspect_err(|_| node.state().end_idle_session())
 }
 
 /// The handle has something to commit from now on.

@@ -83,8 +83,10 @@ impl KnownKeys {
     /// A key file of a column was written.
     pub fn write_column(&self, family: &FamilyPlace, qualifier: &[u8]) -> Result<()> {
         for spelling in SPELLINGS {
-            let stem = spelling.file_name(Level::Qualifier, qualifier, STEM_MAX);
-            self.written.insert(column_entry(family, &stem), qualifier.to_vec())?;
+            for limit in [STEM_MAX, NAME_MAX] {
+                let name = spelling.file_name(Level::Qualifier, qualifier, limit);
+                self.written.insert(column_entry(family, &name), qualifier.to_vec())?;
+            }
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What expires vanishes from every look at the mount, though the kernel keeps names, attributes and pages.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
@@ -315,4 +315,36 @@ fn mount_a_version_that_would_not_show_is_not_moved_there() {
     stays(&row.join("f/q"), &suffixed(&cell, "@5"));
     fs::rename(row.join("f/q"), &cell).unwrap();
     assert_eq!(fs::read_to_string(&cell).unwrap(), "precious");
+}
+
+/// What is being written stays its writer's until he commits it.
+#[test]
+fn mount_a_ttl_that_is_set_while_a_file_is_written_goes_with_its_commit() {
+    let fixture = Fixture::new();
+    let cell = fixture.family("r").join("q");
+    let script = "import os, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+os.write(fd, b'half')
+os.setxattr(sys.argv[1], 'user.cellfs.ttl', b'1000000')
+print(os.getxattr(sys.argv[1], 'user.cellfs.ttl').decode(), flush=True)
+sys.stdin.readline()
+os.write(fd, b' and half')
+os.fsync(fd)
+os.setxattr(sys.argv[1], 'user.cellfs.ttl', b'2000000')
+os.write(fd, b' and the end')
+os.close(fd)
+print(os.getxattr(sys.argv[1], 'user.cellfs.ttl').decode(), flush=True)";
+    let mut command = Command::new("python3");
+    command.args(["-c", script]).arg(&cell).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut writer = command.spawn().unwrap();
+    let mut said = BufReader::new(writer.stdout.take().unwrap()).lines();
+    assert_eq!(said.next().unwrap().unwrap(), "1000000");
+    let store = fixture.store();
+    let got = fixture.cellfs(&["get", "--value", store.to_str().unwrap(), "t", "r", "f:q"]);
+    assert!(got.stdout.is_empty(), "{}", String::from_utf8_lossy(&got.stdout));
+    writer.stdin.take().unwrap().write_all(b"\n").unwrap();
+    assert_eq!(said.next().unwrap().unwrap(), "2000000");
+    assert!(writer.wait().unwrap().success());
+    assert_eq!(fs::read_to_string(&cell).unwrap(), "half and half and the end");
+    assert_eq!(names(&fixture.path("t/r/f/q@")).len(), 1);
 }

@@ -55,6 +55,20 @@ fn mount_a_part_of_the_fields_reads_the_rows_of_each_salt_alone() {
 }
 
 #[test]
+fn mount_programs_copy_a_schema_with_a_recipe() {
+    let fixture = crawl();
+    fs::create_dir_all(fixture.path("other/.schema/f")).unwrap();
+    let (one, other) = (fixture.path("t/.schema/"), fixture.path("other/.schema/"));
+    fs::write(other.join(".key"), "salt(2) a\n").unwrap();
+    for (program, options) in [("rsync", "-a"), ("cp", "-rT")] {
+        let done = std::process::Command::new(program).arg(options).args([&one, &other]).output().unwrap();
+        assert!(done.status.success(), "{program}: {}", String::from_utf8_lossy(&done.stderr));
+        assert_eq!(fs::read_to_string(other.join(".key")).unwrap(), format!("{RECIPE}\n"), "{program}");
+        assert_eq!(names(&other), names(&one), "{program}");
+    }
+}
+
+#[test]
 fn mount_a_recipe_is_a_file_and_its_fields_are_paths() {
     let fixture = crawl();
     let recipe = fixture.path("t/.schema/.key");

@@ -203,3 +203,22 @@ fn mount_what_is_done_to_the_newest_version_by_its_own_name_shows_at_once() {
         assert_eq!(fs::metadata(&path).unwrap().len(), 5, "round {n}");
     }
 }
+
+/// As a restore does that finds another version of that time.
+#[test]
+fn mount_an_open_version_is_read_on_when_another_is_renamed_over_it_in_the_history() {
+    let fixture = Fixture::new();
+    fixture.family("r");
+    let family = fixture.mnt().join(".history/default/t/r/f");
+    fs::create_dir_all(&family).unwrap();
+    let version = family.join("q@5");
+    fs::write(&version, vec![b'o'; 20_000]).unwrap();
+    let held = File::open(&version).unwrap();
+    fs::write(family.join(".q@5.CCCCCC"), "new").unwrap();
+    fs::rename(family.join(".q@5.CCCCCC"), &version).unwrap();
+    run(&fixture, "flush", &[]);
+    run(&fixture, "compact", &["t", "--major"]);
+    let mut bytes = [0; 5];
+    assert_eq!(held.read_at(&mut bytes, 15_000).unwrap(), 5);
+    assert_eq!((&bytes, &*fs::read(&version).unwrap()), (b"ooooo", b"new".as_slice()));
+}

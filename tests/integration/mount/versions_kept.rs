@@ -4,9 +4,10 @@ use std::fs;
 use std::io::Write;
 use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 use std::process::Command;
 
-use super::fixture::{CELLFS, Fixture, names};
+use super::fixture::{CELLFS, Fixture, errno, names};
 
 fn bash(fixture: &Fixture, script: &str) -> i32 {
     let mut command = Command::new("bash");
@@ -80,4 +81,84 @@ fn mount_unique_values_are_judged_as_a_step_leaves_them() {
     let mut file = fs::File::create(b.join("q")).unwrap();
     file.write_all(b"2").unwrap();
     assert_eq!(nix::unistd::close(file.into_raw_fd()), Err(nix::Error::EEXIST));
+}
+
+#[test]
+fn mount_a_row_moves_at_once_only_where_all_its_versions_are_kept() {
+    let fixture = Fixture::new();
+    fs::write(fixture.path("t/.schema/f/VERSIONS"), "20").unwrap();
+    let (from, to) = (fixture.family("r"), fixture.path("few/r"));
+    for time in 1..=5 {
+        fs::write(from.join(format!("q@140000000000{time}")), time.to_string()).unwrap();
+    }
+    fs::create_dir_all(fixture.path("few/.schema/f")).unwrap();
+    fs::write(fixture.path("few/.schema/f/VERSIONS"), "2").unwrap();
+    let row = fixture.path("t/r");
+    assert_eq!(errno(fs::rename(&row, &to)), libc::EXDEV);
+    for (from, to) in [(row.clone(), to.clone()), (from.join("q"), fixture.path("few/s/f/q"))] {
+        let moved = fixture.cellfs(&["mv", from.to_str().unwrap(), to.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&moved.stderr);
+        assert!(!moved.status.success() && said.contains("more than the 2 versions"), "{said}");
+    }
+    assert_eq!(names(&from.join("q@")).len(), 5);
+    fs::write(fixture.path("few/.schema/f/VERSIONS"), "5").unwrap();
+    fs::rename(&row, &to).unwrap();
+    assert_eq!(names(&to.join("f/q@")).len(), 5);
+}
+
+#[test]
+fn mount_a_version_below_all_that_are_kept_is_not_made() {
+    let fixture = Fixture::new();
+    fs::write(fixture.path("t/.schema/f/VERSIONS"), "1").unwrap();
+    let dir = fixture.family("r");
+    fs::write(dir.join("q"), "new").unwrap();
+    for name in ["q@1400000000000", "q@/1400000000000", "q@20261122"] {
+        assert_eq!(errno(fs::write(dir.join(name), "old")), libc::EINVAL, "{name}");
+    }
+    fs::write(fixture.path("t/.schema/f/VERSIONS"), "2").unwrap();
+    fs::write(dir.join("q@1400000000000"), "old").unwrap();
+    assert_eq!(fs::read_to_string(dir.join("q@1400000000000")).unwrap(), "old");
+}
+
+#[test]
+fn mount_a_long_key_is_known_though_it_was_synced_before_its_close() {
+    let (fixture, other) = (Fixture::new(), Fixture::empty());
+    let key = "k".repeat(300);
+    assert_eq!(bash(&fixture, &format!(r#""$CELLFS" put "$S" t r f:{key} precious"#)), 0);
+    let copy = fixture.directory.path().join("copy");
+    assert_eq!(bash(&fixture, &format!(r#"rsync -aX "$M/.history/" "{}""#, copy.display())), 0);
+    assert_eq!(bash(&other, &format!(r#"rsync -aX --inplace --fsync "{}/" "$M/.history/""#, copy.display())), 0);
+    let listed = names(&fixture.path("t/r/f"));
+    assert_eq!(names(&other.path("t/r/f")), listed);
+    let (name, elsewhere) = (&listed[0], fixture.family("elsewhere"));
+    fs::write(elsewhere.join(format!("{name}@key")), &key).unwrap();
+    fs::write(elsewhere.join(name), "anew").unwrap();
+    assert_eq!(names(&elsewhere), std::slice::from_ref(name));
+}
+
+/// The clock of a snapshot stands still, whatever the same program has looked at before.
+#[test]
+fn mount_a_relative_time_of_a_snapshot_counts_from_when_it_was_made() {
+    let fixture = Fixture::new();
+    let file = fixture.family("r").join("q");
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(1500));
+    fs::write(&file, "first\n").unwrap();
+    pause();
+    fs::write(&file, "second\n").unwrap();
+    assert_eq!(bash(&fixture, r#""$CELLFS" snapshot create "$S" s"#), 0);
+    pause();
+    let looks = r#"cat "$M/.at/-1s/default/t/r/f/q" "$M/.snapshot/s/.at/-1s/default/t/r/f/q""#;
+    let mut command = Command::new("setsid");
+    let said = command.args(["bash", "-uc", looks]).env("M", fixture.mnt()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "second\nfirst\n", "{said:?}");
+}
+
+#[test]
+fn mount_without_extended_attributes_is_not_backed_up() {
+    let fixture = Fixture::with_options("noxattr");
+    let copy = fixture.directory.path().join("copy");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("mount-scripts/backup.sh");
+    let done = Command::new(script).arg(fixture.store()).arg(copy).env("CELLFS", CELLFS).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && said.contains("noxattr"), "{said}");
 }

@@ -29,7 +29,11 @@ pub fn flush(fs: &Fs, number: u64) -> Result<()> {
             };
             if !written {
                 let key = file.node.key();
-                let Some(column) = key.place.column().filter(|_| emptied && !state.unlinked) else { return Ok(()) };
+                let Some(column) = key.place.column().filter(|_| emptied && !state.unlinked) else {
+                    drop(state);
+                    // An fsync has committed it.
+                    return history::key_arrived(fs, &key.place);
+                };
                 fs.closing.flushed(number, Arc::clone(column));
                 let is_empty = state.session.as_ref().is_some_and(|session| session.content.is_empty());
                 // Order: a line is for the release, as most go on: a shell closes a copy of a file that it has emptied first.
